@@ -181,8 +181,10 @@ def test_best_says_how_sure_it_is():
 
 
 def test_best_does_not_recommend_what_nobody_tried():
-    costs = lsdt.Agent(SIDE, "ucb1", rewards="gaussian")
-    clicks = lsdt.Agent(SIDE, "ucb1")
+    """Nothing is known of such an arm where no relation ties it to others."""
+    alone = lsdt.SideInformation(12)
+    costs = lsdt.Agent(alone, "ucb1", rewards="gaussian")
+    clicks = lsdt.Agent(alone, "ucb1")
     for _ in range(50):
         costs.observe(0, -5.0)
         costs.observe(1, -7.0)

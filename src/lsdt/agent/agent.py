@@ -752,17 +752,42 @@ class Agent:
     # ---------------------------------------------------------------- what was learned
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per arm: id, plays, mean, what the policy thinks of it, status, known rewards.
+        """Return a row per arm: id, plays, mean, what the policy thinks of it, status, prior, estimate.
 
-        Plays and means are those of rewards that were told; pending decisions are not in them.
+        ``mean`` is that of the arm's own rewards. ``estimate``, ``low`` and ``high`` are what `best` says of
+        it: the posterior mean by relations and the rewards of all arms, and a 95% interval. Plays and means
+        are those of rewards that were told; pending decisions are not in them.
         """
-        with self._lock:
-            return arms_frame(self._learner)
+        return arms_frame(self)
 
     def best(self, n_runners_up: int = 3) -> Recommendation:
-        """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up."""
+        """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up.
+
+        Estimates rest on relations and the rewards of all arms together. Other threads may ask and tell
+        meanwhile; what they tell does not count. See docs/handbook/live.md.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(1, 2)], epsilon=.1)
+        >>> agent = lsdt.Agent(side, policy="ts")
+        >>> for number in range(100):
+        ...     agent.observe(0, float(number < 80))
+        ...     agent.observe(2, float(number < 30))
+        >>> best = agent.best()
+        >>> best.text.endswith("by relations and rewards")
+        True
+        >>> unplayed = next(arm for arm in [best, *best.runners_up] if arm.arm_id == 1)
+        >>> .7 < unplayed.mean < .9                     # arm 1 is similar to arm 0
+        True
+        """
+        return recommendation(self, n_runners_up)
+
+    @contextmanager
+    def held(self) -> Iterator[Learner]:
+        """Keep other threads from changing what was learned, for as long as it is being read."""
         with self._lock:
-            return recommendation(self._learner, n_runners_up)
+            yield self._learner
 
     def why(self, arm: ArmId) -> Explanation:
         """Return why an arm is played, or is not: in words, with the relations that it rests on.

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from lsdt._html import fields_card
 from lsdt.agent.anytime_intervals import intervals_of
+from lsdt.agent.posterior import posterior_of, standing_of
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     import pandas as pd
     from numpy.typing import NDArray
 
     from lsdt.agent.learner import Learner
+    from lsdt.agent.posterior import Posterior
     from lsdt.side_information.arms import ArmId
 
-_SLICES = 200  # of the posterior of the best arm
-_GUARD = math.log(2.0 / 0.05)  # for the 95% intervals, as in those of ratings
-_MOST_COMPARED = 1_000  # arms whose chances of being the best are drawn for
+
+class Held(Protocol):
+    """An agent whose learner can be held: what takes long is computed after it was let go."""
+
+    def held(self) -> AbstractContextManager[Learner]:
+        """Keep other threads from changing the learner."""
 
 
 class ArmEstimate(NamedTuple):
@@ -81,11 +88,12 @@ class Recommendation(NamedTuple):
         A 95% interval of its mean that holds at all times together, however often one looks; see
         `ArmEstimate` for what it makes of pending decisions.
     certainty : float
-        The posterior probability that it is the best of the arms the agent plays on.
+        The posterior probability that it is the best of the arms the agent plays on: the share of the mean
+        vectors, drawn given relations and rewards, in which it is.
     runners_up : list of ArmEstimate
         The next best, by posterior mean.
     text : str
-        The same in a sentence.
+        The same in a sentence, with what it rests on: relations and rewards, or rewards alone, and why.
 
     Examples
     --------
@@ -115,8 +123,19 @@ class Recommendation(NamedTuple):
         return recommendation_card(self)
 
 
-def arms_frame(learner: Learner) -> pd.DataFrame:
+def arms_frame(agent: Held) -> pd.DataFrame:
     """Return a row per arm, as the next decision will find it; see `Agent.to_frame`."""
+    with agent.held() as learner:
+        frame, standing = _told_frame(learner), standing_of(learner)
+    found = posterior_of(learner, standing)
+    score = frame.attrs["score"]
+    frame = frame.assign(estimate=found.mean, low=found.low, high=found.high)
+    frame.attrs["score"] = score
+    return frame
+
+
+def _told_frame(learner: Learner) -> pd.DataFrame:
+    """Return a row per arm, but for the estimates."""
     import pandas as pd
 
     n_arms, counts, policy = learner.side.n_arms, learner.counts, learner.policy
@@ -159,105 +178,42 @@ def _statuses(learner: Learner) -> NDArray[Any]:
     return statuses
 
 
-def _posterior(learner: Learner, arms: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the shapes of Beta posteriors, or means and standard deviations of Gaussian ones.
-
-    The Beta prior has the weight of two rewards of the overall rate. Gaussian means have a flat prior; an arm
-    never told is taken to be like the others: around their average, as far apart as they are. Both are as
-    narrow as the noise of the rewards allows (see `_noise_shares`).
-    """
-    all_counts, all_sums = learner.tallies()
-    counts, sums = all_counts[arms].astype(float), all_sums[arms]
-    if learner.rewards.family == "bernoulli":
-        rate = (all_sums.sum() + 1.0) / (all_counts.sum() + 2.0)
-        first, second = 2.0 * rate + sums, 2.0 * (1.0 - rate) + counts - sums
-        shares = _noise_shares(learner, arms, first / (first + second))
-        return first / shares, second / shares
-    some = np.where(counts > 0.0, counts, 1.0)
-    means, sigma = sums / some, learner.rewards.sigma
-    told = means[counts > 0]
-    centre = float(told.mean()) if len(told) else 0.0
-    spread = max(float(told.std()) if len(told) else 0.0, sigma)
-    unknown = counts == 0
-    noise = sigma * np.sqrt(_noise_shares(learner, arms, means))
-    errors = noise / np.sqrt(some)
-    return np.where(unknown, centre, means), np.where(unknown, spread, errors)
-
-
-def _noise_shares(
-    learner: Learner, arms: NDArray[np.int64], means: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return the variance of each arm's rewards, as a share of the largest that its rewards can have.
-
-    Rewards from 0 to 1 with mean m vary at most as coins do, m (1 - m); others are taken to have a variance
-    of at most sigma^2. Ratings in stars vary much less than coins. The variance is estimated from the
-    squares of the rewards, and guarded: where all n rewards agree, a share of up to log(1 / delta) / n of
-    the next ones may still lie elsewhere, so ``log(2 / delta)`` rewards at the far end count in (twice as
-    many of variance sigma^2 where there is no end). Rewards that are 0 or 1 have a share of 1, and so have
-    those whose tails are heavier than a Gaussian's, of which a variance says little.
-    """
-    counts, sums = (tally[arms] for tally in learner.tallies())
-    model, shares = learner.rewards, np.ones(len(arms))
-    if model.tail is not None or not learner.policy.learns_from_sums:
-        return shares
-    within = np.maximum(learner.all_squares()[arms] - sums**2 / np.maximum(counts, 1), 0.0)
-    within *= counts / np.maximum(counts - 1, 1)
-    if model.family == "bernoulli":
-        most = means * (1.0 - means)
-        guard = _GUARD * np.maximum(means, 1.0 - means) ** 2
-    else:
-        most = np.full(len(arms), model.sigma**2)
-        guard = 2.0 * _GUARD * most
-    many = (counts > 1) & (most > 0.0)
-    np.divide(within + guard, counts * most, out=shares, where=many)
-    return np.minimum(shares, 1.0)
-
-
-def _estimates(learner: Learner, arms: NDArray[np.int64]) -> list[ArmEstimate]:
-    from scipy.special import betaincinv
-
-    first, second = _posterior(learner, arms)
-    if learner.rewards.family == "bernoulli":
-        means, low, high = (
-            first / (first + second),
-            betaincinv(first, second, 0.025),
-            betaincinv(first, second, 0.975),
-        )
-    else:
-        means, low, high = first, first - 1.96 * second, first + 1.96 * second
-    columns = zip(arms, means, low, high, *intervals_of(learner, arms), strict=True)
+def _estimates(
+    learner: Learner, found: Posterior, arms: NDArray[np.int64], plays: NDArray[np.int64]
+) -> list[ArmEstimate]:
+    by_posterior = (column[arms] for column in (found.mean, found.low, found.high, plays))
+    columns = zip(arms, *by_posterior, *intervals_of(learner, arms), strict=True)
     return [
         ArmEstimate(
             learner.side.label(int(arm)),
             float(mean),
             float(start),
             float(end),
-            int(learner.counts[arm]),
+            int(n_plays),
             float(lowest),
             float(highest),
         )
-        for arm, mean, start, end, lowest, highest in columns
+        for arm, mean, start, end, n_plays, lowest, highest in columns
     ]
 
 
-def recommendation(learner: Learner, n_runners_up: int) -> Recommendation:
+def recommendation(agent: Held, n_runners_up: int) -> Recommendation:
     """Return the arm to recommend; see `Agent.best`."""
     if isinstance(n_runners_up, bool) or not isinstance(n_runners_up, int) or n_runners_up < 0:
         raise InvalidInput(f"n_runners_up must be a whole number of at least 0; got {n_runners_up!r}")
-    alive = learner.arms
-    if learner.policy.eliminates:
-        alive = alive[np.asarray(learner.state_now().alive) == 1]
-    if learner.retired is not None and not learner.retired[alive].all():
-        alive = alive[~learner.retired[alive]]
-    first, second = _posterior(learner, alive)
-    means = first / (first + second) if learner.rewards.family == "bernoulli" else first
-    if not learner.policy.learns_from_sums:  # plain means say little under heavy tails
-        means = np.nan_to_num(learner.scores()[alive], nan=-math.inf)
-    known = learner.tallies()[0][alive] > 0
-    order = alive[np.lexsort((-means, ~known))]  # an arm of which nothing is known is no recommendation
-    best, *others = _estimates(learner, order[: n_runners_up + 1])
-    certainty = _certainty(learner, order)
-    rewards = counted(learner.n_told, "reward")
+    with agent.held() as learner:
+        standing = standing_of(learner)
+        plays, n_told = learner.counts.copy(), learner.n_told
+    found, alive = posterior_of(learner, standing), standing.alive
+    means = found.mean[alive]
+    if standing.scores is not None:  # plain means say little under heavy tails
+        means = np.nan_to_num(standing.scores[alive], nan=-math.inf)
+    # An arm of which nothing is known is no recommendation.
+    order = alive[np.lexsort((-means, ~found.is_known[alive]))]
+    with agent.held():  # intervals that hold at all times may be of a later one
+        best, *others = _estimates(learner, found, order[: n_runners_up + 1], plays)
+    certainty = found.certainty(standing, order)
+    rewards = counted(n_told, "reward")
     if learner.prior:
         rewards += f" and {int(learner.prior.counts.sum()):,} known before"
     text = (
@@ -265,6 +221,8 @@ def recommendation(learner: Learner, n_runners_up: int) -> Recommendation:
         f"after {best.plays:,} of {rewards}; the best of {counted(len(alive), 'arm')} with probability "
         f"{certainty:.0%}"
     )
+    if found.basis:
+        text += f", by {found.basis}"
     return Recommendation(*best, certainty, others, text)
 
 
@@ -272,34 +230,3 @@ def _called(learner: Learner, arm: ArmId) -> str:
     """Return what people read: the title and the id, or the id alone."""
     side = learner.side
     return repr(arm if side.titles is None else side.show(side.index(arm)))
-
-
-def _certainty(learner: Learner, order: NDArray[np.int64]) -> float:
-    """Return the posterior probability that the first arm has the largest mean.
-
-    That is the mean, over its posterior, of the probability that all others lie below: at the middles of
-    equally likely slices of it. Arms with equal posteriors are looked at once. With very many arms, those
-    with the largest means and those played least (the widest posteriors) are compared; the others are further
-    behind, or no wider.
-    """
-    from scipy.special import betainc, betaincinv, ndtr, ndtri
-
-    arms = order
-    if len(arms) > _MOST_COMPARED:
-        half = _MOST_COMPARED // 2
-        counts = learner.tallies()[0][order]
-        least = order[np.argpartition(counts, half)[:half]]
-        rest = np.union1d(order[1:half], least)
-        arms = np.concatenate([order[:1], rest[rest != order[0]]])
-    first, second = _posterior(learner, arms)
-    others, sizes = np.unique(np.column_stack([first[1:], second[1:]]), axis=0, return_counts=True)
-    middles = (np.arange(_SLICES) + 0.5) / _SLICES
-    if learner.rewards.family == "bernoulli":
-        points = betaincinv(first[0], second[0], middles)
-        below = betainc(others[:, :1], others[:, 1:], points)
-    else:
-        points = first[0] + second[0] * ndtri(middles)
-        below = ndtr((points - others[:, :1]) / others[:, 1:])
-    with np.errstate(divide="ignore"):
-        chances = np.exp(sizes @ np.log(below))
-    return float(chances.mean())

@@ -34,7 +34,7 @@ _MOST_ARMS = 400  # that are drawn, unless there are more candidates: others wou
 _FEWEST_ARMS = 200
 _SWEEPS = 5  # between two draws
 _MOST_VISITS = 100_000_000  # of relations, in all sweeps: half a second
-_MOST_REPAIRS = 200  # sweeps
+MOST_REPAIRS = 200  # sweeps
 _SEED = 20
 _STRICTLY = 1.0 - 1e-9
 _WIDER = 1.1
@@ -55,12 +55,12 @@ def draws_of(found: CandidateSet, bounded: bool) -> Floats:
         return none
     members = _members(found.side.n_arms, found.arms)
     side = subset(found.side, members)
-    size = _size(side)
+    size = size_of(side)
     if size is None:
         return none
     relations = relations_of(side)
     stream = new_stream(_SEED)
-    start = _start(side, relations, size, bounded, stream)
+    start = first_means(side, relations, size, bounded, stream)
     if start is None:
         return none
     x, width = start
@@ -68,12 +68,27 @@ def draws_of(found: CandidateSet, bounded: bool) -> Floats:
     sweeps = min(max(_MOST_VISITS // (N_DRAWS * visits), 1), _SWEEPS)
     draws = np.empty((N_DRAWS, len(found.arms)))
     kept = np.searchsorted(members, found.arms)
+    draw_from(x, width, side, relations, size, sweeps, kept, draws, stream)
+    return draws
+
+
+def draw_from(
+    x: Floats,
+    width: float,
+    side: SideInformation,
+    relations: Relations,
+    size: float,
+    sweeps: int,
+    kept: NDArray[np.int64],
+    draws: Floats,
+    stream: NDArray[np.uint64],
+) -> None:
+    """Fill `draws` from means x that satisfy all relations, the quicker way where there are two."""
     has_one_distance = side.ranges is None and side.store.thresholds is None
     if has_one_distance and len(relations.turns) == 1:
         draw_by_order(x, width, relations, size, sweeps, kept, draws, stream)
     else:
         draw_means(x, 0.0, width, relations, sweeps, kept, draws, stream)
-    return draws
 
 
 def draw_by_order(
@@ -107,7 +122,7 @@ def _members(n_arms: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.sort(np.concatenate([arms, spread]))
 
 
-def _size(side: SideInformation) -> float | None:
+def size_of(side: SideInformation) -> float | None:
     """Return a distance of the order of those in the relations; None where they have no size in rewards."""
     if side.epsilon is not None:
         return float(side.epsilon)
@@ -157,7 +172,7 @@ def relations_of(side: SideInformation) -> Relations:
     )
 
 
-def _start(
+def first_means(
     side: SideInformation, relations: Relations, size: float, bounded: bool, stream: NDArray[np.uint64]
 ) -> tuple[Floats, float] | None:
     """Return means that satisfy all relations, from 0 to a width, and that width; None if none are found."""
@@ -167,22 +182,22 @@ def _start(
             return None
         x = model.coordinates * size
     else:
-        x = _lines(relations, size)
+        x = lay_on_lines(relations, size)
         room = max(float(np.ptp(x)), 1.0 if bounded else 0.0) + size
-        if not repair(x, x.min() - room, x.max() + room, relations, _MOST_REPAIRS, stream):
+        if not repair(x, x.min() - room, x.max() + room, relations, MOST_REPAIRS, stream):
             return None
     x = x - x.min()
     span = float(x.max())
     if not bounded:
-        width = _WIDER * min(max(_likely_width(side, size), span), 3.0 * span + size)
+        width = _WIDER * min(max(likely_width(side, size), span), 3.0 * span + size)
         return x + 0.5 * (width - span), width
     if span < 1.0:
         return x + 0.5 * (1.0 - span), 1.0
     x = np.ascontiguousarray(x / span)
-    return (x, 1.0) if repair(x, 0.0, 1.0, relations, _MOST_REPAIRS, stream) else None
+    return (x, 1.0) if repair(x, 0.0, 1.0, relations, MOST_REPAIRS, stream) else None
 
 
-def _likely_width(side: SideInformation, size: float) -> float:
+def likely_width(side: SideInformation, size: float) -> float:
     """Return how wide an interval is of which two uniform points are similar as often as two arms are."""
     if side.epsilon is None or side.n_similar == 0:
         return 0.0
@@ -190,7 +205,7 @@ def _likely_width(side: SideInformation, size: float) -> float:
     return size / max(1.0 - math.sqrt(apart), 1e-9)
 
 
-def _lines(relations: Relations, size: float) -> Floats:
+def lay_on_lines(relations: Relations, size: float) -> Floats:
     """Return a first guess: every component along a line by steps from its ends, one after the other."""
     n_arms, at = len(relations.component), 0.0
     # SciPy 1.14 walks along graphs with 32-bit indices only.

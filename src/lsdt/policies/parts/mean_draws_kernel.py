@@ -18,6 +18,7 @@ from lsdt.kernel.random import uniform
 _TRIES = 8  # places that an arm without a free one is tried at
 _JUST = 1.0 + 1e-9  # dissimilar arms are put apart by a hair more than they must be
 _NEAR = 0.1  # how far a small move takes a component, as a share of the box
+_TINY = 1e-300  # logarithms of 0 would be infinite
 
 
 class Relations(NamedTuple):
@@ -37,21 +38,41 @@ class Relations(NamedTuple):
     turns: Array
 
 
-@compiled
-def free_place(
-    x: Array, arm: int, floor: float, ceiling: float, relations: Relations, room: Array, stream: Array
-) -> float:
-    """Return a uniform point of what relations leave for an arm, or not a number where they leave nothing.
+class Evidence(NamedTuple):
+    """What rewards say of each arm: the logarithm of a density of its mean, up to a constant.
 
-    `room` is scratch space for two numbers an arm.
+    For coins it is ``first log(x) + second log(1 - x)``, else ``-second (x - first)^2 / 2``.
+    """
+
+    first: Array
+    second: Array
+    is_coin: bool
+
+
+@inlined
+def log_density(evidence: Evidence, arm: int, at: float) -> float:
+    """Return the logarithm of the density of an arm's mean, up to a constant."""
+    first, second = evidence.first[arm], evidence.second[arm]
+    if evidence.is_coin:
+        return first * math.log(max(at, _TINY)) + second * math.log(max(1.0 - at, _TINY))
+    return -0.5 * second * (at - first) * (at - first)
+
+
+@compiled
+def find_room(
+    x: Array, arm: int, floor: float, ceiling: float, relations: Relations, room: Array
+) -> tuple[float, float, int]:
+    """Return the interval that links leave for an arm, and how many dissimilar arms cut stretches out of it.
+
+    The stretches are put into `room` by their left ends, which come first; the right ends begin at its half.
     """
     low, high = floor, ceiling
     for at in range(relations.starts[arm], relations.starts[arm + 1]):
         other = relations.others[at]
         low, high = max(low, x[other] + relations.low[at]), min(high, x[other] + relations.high[at])
-    if not low < high:
-        return math.nan
     n, half = 0, len(x)
+    if not low < high:
+        return low, high, n
     for at in range(relations.far_starts[arm], relations.far_starts[arm + 1]):
         other, apart = relations.far[at], relations.apart[at]
         left, right = x[other] - apart, x[other] + apart
@@ -62,21 +83,42 @@ def free_place(
                 place -= 1
             room[place], room[half + place] = left, right
             n += 1
+    return low, high, n
+
+
+@compiled
+def point_in(low: float, high: float, n: int, room: Array, stream: Array) -> float:
+    """Return a uniform point of an interval without the stretches in `room`; NaN where nothing is left."""
+    if not low < high:
+        return math.nan
+    half = len(room) // 2
     free, at_ = 0.0, low
     for place in range(n):
-        free += max(room[place] - at_, 0.0)
+        free += max(min(room[place], high) - at_, 0.0)
         at_ = max(at_, room[half + place])
     free += max(high - at_, 0.0)
     if free <= 0.0:
         return math.nan
     left_over, at_ = uniform(stream) * free, low
     for place in range(n):
-        gap = max(room[place] - at_, 0.0)
+        gap = max(min(room[place], high) - at_, 0.0)
         if left_over < gap:
             return at_ + left_over
         left_over -= gap
         at_ = max(at_, room[half + place])
     return min(at_ + left_over, high)
+
+
+@compiled
+def free_place(
+    x: Array, arm: int, floor: float, ceiling: float, relations: Relations, room: Array, stream: Array
+) -> float:
+    """Return a uniform point of what relations leave for an arm, or not a number where they leave nothing.
+
+    `room` is scratch space for two numbers an arm.
+    """
+    low, high, n = find_room(x, arm, floor, ceiling, relations, room)
+    return point_in(low, high, n, room, stream)
 
 
 @compiled
@@ -161,28 +203,50 @@ def _ends(x: Array, component: Array, which: int) -> tuple[float, float]:
 
 
 @compiled
-def _keep_if_apart(
-    x: Array, y: Array, first: int, second: int, floor: float, ceiling: float, relations: Relations
-) -> None:
-    """Move two components from x to y if they stay in the box and apart from the others."""
+def stay_apart(y: Array, first: int, second: int, floor: float, ceiling: float, relations: Relations) -> bool:
+    """Say whether two components lie in the box, and apart from the others."""
     component = relations.component
-    for arm in range(len(x)):
+    for arm in range(len(y)):
         if component[arm] != first and component[arm] != second:
             continue
         if not floor <= y[arm] <= ceiling:
-            return
+            return False
         for at in range(relations.far_starts[arm], relations.far_starts[arm + 1]):
             other = relations.far[at]
             if component[other] != component[arm] and abs(y[arm] - y[other]) < relations.apart[at]:
-                return
+                return False
+    return True
+
+
+@compiled
+def _accept(x: Array, y: Array, heat: float, evidence: Evidence, stream: Array) -> None:
+    """Move from x to y with the probability of Metropolis: always, where there is no evidence."""
+    if heat > 0.0:
+        gain = 0.0
+        for arm in range(len(x)):
+            if x[arm] != y[arm]:
+                gain += log_density(evidence, arm, y[arm]) - log_density(evidence, arm, x[arm])
+        if uniform(stream) >= math.exp(min(heat * gain, 0.0)):
+            return
     x[:] = y
 
 
 @compiled
 def move_components(
-    x: Array, y: Array, n_components: int, floor: float, ceiling: float, relations: Relations, stream: Array
+    x: Array,
+    y: Array,
+    n_components: int,
+    floor: float,
+    ceiling: float,
+    relations: Relations,
+    heat: float,
+    evidence: Evidence,
+    stream: Array,
 ) -> None:
-    """Turn each component over, put it anywhere or move it a little; trade the places of two neighbours."""
+    """Turn each component over, put it anywhere or move it a little; trade the places of two neighbours.
+
+    The law stays uniform on what relations leave where `heat` is 0, else the power `heat` of the evidence.
+    """
     component = relations.component
     for which in range(n_components):
         low, high = _ends(x, component, which)
@@ -199,7 +263,8 @@ def move_components(
             y[arm] = x[arm]
             if component[arm] == which:
                 y[arm] = (low + high - x[arm] if turns else x[arm]) + shift
-        _keep_if_apart(x, y, which, which, floor, ceiling, relations)
+        if stay_apart(y, which, which, floor, ceiling, relations):
+            _accept(x, y, heat, evidence, stream)
     which = int(uniform(stream) * n_components)
     low, high = _ends(x, component, which)
     following, next_low, next_high = -1, math.inf, math.inf
@@ -214,7 +279,8 @@ def move_components(
                 y[arm] += next_high - high
             elif component[arm] == following:
                 y[arm] += low - next_low
-        _keep_if_apart(x, y, which, following, floor, ceiling, relations)
+        if stay_apart(y, which, following, floor, ceiling, relations):
+            _accept(x, y, heat, evidence, stream)
 
 
 @compiled
@@ -359,6 +425,7 @@ def draw_means(
     `sweeps` lie between two draws, and twenty times as many before the first.
     """
     room, y, n_components = np.empty(2 * len(x)), np.empty(len(x)), len(relations.turns)
+    nothing = Evidence(np.zeros(0), np.zeros(0), False)
     turns = True
     for which in range(n_components):
         turns = turns and relations.turns[which] == 1
@@ -369,7 +436,7 @@ def draw_means(
                 if place == place:
                     x[arm] = place
             if n_components > 1:
-                move_components(x, y, n_components, floor, ceiling, relations, stream)
+                move_components(x, y, n_components, floor, ceiling, relations, 0.0, nothing, stream)
         low, high = x.min(), x.max()
         shift = floor - low + uniform(stream) * (ceiling - floor - (high - low))
         over = turns and uniform(stream) < 0.5

@@ -150,9 +150,9 @@ def _suspects(hosted: Hosted) -> list[dict[str, Any]] | str:
 
 
 def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, Any]:
-    """Return the arms from left to right by mean, or by the mean of similar ones, with room for labels."""
+    """Return the arms from left to right by mean, or by their estimate, with room for labels."""
     means = frame["mean"].to_numpy(float)
-    places = _places(side, means)
+    places = _places(side, means, frame["estimate"].to_numpy(float))
     known = np.flatnonzero(np.isfinite(places))
     if not len(known):
         return {"dots": [], "ticks": [], "n_shown": 0, "n_levels": 0}
@@ -214,17 +214,17 @@ def _ticks(low: float, high: float) -> list[tuple[float, str]]:
     return [(number * step, f"{number * step:.{digits}f}") for number in numbers]
 
 
-def _places(side: SideInformation, means: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return where every arm lies: its mean, else the average of similar arms that were played."""
+def _places(
+    side: SideInformation, means: NDArray[np.float64], estimates: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return where every arm lies: its mean, else its estimate if a similar arm was played."""
     places = means.copy()
     if side.n_arms > _MOST_PAIRS or side.n_similar > _MOST_PAIRS:
         return places
     pairs = side.similar_pairs()
-    sums, counts = np.zeros(side.n_arms), np.zeros(side.n_arms)
+    is_near = np.zeros(side.n_arms, bool)
     for a, b in ((0, 1), (1, 0)):
-        from_known = np.isfinite(means[pairs[:, b]])
-        np.add.at(sums, pairs[from_known, a], means[pairs[from_known, b]])
-        np.add.at(counts, pairs[from_known, a], 1.0)
-    lost = ~np.isfinite(means) & (counts > 0)
-    places[lost] = sums[lost] / counts[lost]
+        is_near[pairs[np.isfinite(means[pairs[:, b]]), a]] = True
+    lost = ~np.isfinite(means) & is_near
+    places[lost] = estimates[lost]
     return places

@@ -1,0 +1,25 @@
+"""The posterior of means given relations and rewards: points of a box, kept or not, weighed one by one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def weighed_points(relations, log_density, box, n_arms, n_points, rng):
+    """Return points that satisfy relations (kind, a, b, numbers), weighed in proportion to their density."""
+    points = rng.uniform(*box, (n_points, n_arms))
+    holds = np.ones(n_points, bool)
+    for kind, a, b, *numbers in relations:
+        apart = points[:, a] - points[:, b]
+        if kind == "similar":
+            holds &= np.abs(apart) < numbers[0]
+        elif kind == "dissimilar":
+            holds &= np.abs(apart) >= numbers[0]
+        else:
+            holds &= (numbers[0] <= apart) & (apart <= numbers[1])
+    points = points[holds]
+    logs = np.array([math.fsum(log_density(arm, x) for arm, x in enumerate(point)) for point in points])
+    weights = np.exp(logs - logs.max())
+    return points, weights / weights.sum()
