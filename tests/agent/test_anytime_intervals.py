@@ -53,20 +53,22 @@ def test_the_mean_is_inside_at_all_times_together():
 
 
 def test_pending_decisions_widen_it_to_all_completions():
-    """Every completion's interval, by hand over theta, lies inside; the ends are those of two completions."""
-    thetas, model = np.linspace(0.0005, 0.9995, 1000), MODELS["bernoulli"]
+    """Every completion's interval, by hand over theta, lies inside, also if some decisions are cancelled.
+
+    The ends are those of two completions.
+    """
+    thetas, model = np.linspace(0.0025, 0.9975, 200), MODELS["bernoulli"]
     for told, wins, pending in ((0, 0.0, 3), (4, 4.0, 1), (7, 0.0, 5), (9, 8.5, 4), (40, 13.25, 20)):
         counts, sums = np.array([told]), np.array([wins])
         (low,), (high,) = anytime_intervals(counts, sums, model, pending=np.array([pending]))
         n = told + pending
-        completions = np.append(np.arange(wins, wins + pending, 0.25), wins + pending)
-        for total in completions.tolist():
-            evidence = np.array(
-                [log_mixture("bernoulli", 0.5, n, total / n, theta) for theta in thetas.tolist()]
-            )
-            inside = thetas[evidence < math.log(20.0)]
-            assert low <= inside.min()
-            assert inside.max() <= high
+        for left in {0, 1, pending // 2, pending}:  # those that are not cancelled
+            completions = np.append(np.arange(wins, wins + left, 0.5), wins + left)
+            for total, size in ((each, told + left) for each in completions.tolist() if told + left):
+                evidence = [log_mixture("bernoulli", 0.5, size, total / size, each) for each in thetas]
+                inside = thetas[np.array(evidence) < math.log(20.0)]
+                assert low <= inside.min()
+                assert inside.max() <= high
         assert low == anytime_intervals(np.array([n]), sums, model)[0][0]
         assert high == anytime_intervals(np.array([n]), sums + pending, model)[1][0]
         plain, same = (anytime_intervals(counts, sums, model, pending=each) for each in (None, np.array([0])))

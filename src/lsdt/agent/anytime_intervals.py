@@ -19,6 +19,11 @@ hence theta x + (1 - theta) y <= 0; and log M(a) <= a x + (n - a) y, as the dive
 the prior is not negative. Were x < y, then a / n > theta would make log M(a) <= n (theta x + (1 - theta) y)
 <= 0, a contradiction. Upper ends are the same with 1 - theta and n - s.
 
+Some of the pending decisions may be cancelled, and leave the sequence. The interval contains those of all
+completions without them, too. For a reward of 1 more multiplies M by q / theta and one of 0 by (1 - q) /
+(1 - theta), where q is the posterior mean, and one of the two is at most 1: from every sequence that lacks
+some decisions, rewards for them lead to a completion with an M that is no larger.
+
 Where rewards are unbounded, no value stands for a pending one. The rewards before the arm's first open
 decision, in the order asked, are used instead.
 """
