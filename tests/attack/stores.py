@@ -14,6 +14,7 @@ import signal
 import sqlite3
 import tempfile
 import time
+from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ import lsdt
 from attack.damaged_files import damaged
 from attack.outcome import Outcome
 from attack.processes import apart, forked
-from lsdt.errors import LsdtError, StoreFailed
+from lsdt.errors import LostDecision, LsdtError, StoreFailed
 from lsdt.storage import Kind, open_store
 
 if TYPE_CHECKING:
@@ -349,4 +350,49 @@ def _content(path: Path) -> Any:
     return known, log[:-1], notes
 
 
-_CASES = (_kill, _fill, _damage, _take_away, _damage, _hold, _take_away)
+def _restore(path: Path, rng: np.random.Generator) -> str:
+    """Put a backup back, and tell everything that was ever asked: only what the log holds may be learned."""
+    backup = path.with_name("backup.db")
+    known = _asked(path, rng, backup)
+    lost = known.pop("lost")
+    shutil.copy(backup, path)
+    for left in path.parent.glob(f"{path.name}-*"):
+        left.unlink()
+    agent = lsdt.Agent.open(f"sqlite:///{path}", "x", durability="process")
+    decisions = known["before"] + lost + agent.ask(int(rng.integers(1, 15)))
+    truth = np.bincount([each.arm for each in known["told"]], minlength=4)
+    for at in rng.permutation(len(decisions)):
+        decision, is_lost = decisions[at], len(known["before"]) <= at < len(known["before"]) + len(lost)
+        try:
+            agent.tell(decision, 1.0, repeat="ignore")
+        except LostDecision:
+            if not is_lost:
+                return f"decision {decision.number} is in the log, and is refused"
+            continue
+        if is_lost:
+            return f"decision {decision.number} is not in the log, and was learned"
+        truth[decision.arm] += decision not in known["told"]
+    plays = agent.to_frame()["plays"].to_numpy()
+    agent.close()
+    return "" if np.array_equal(plays, truth) else f"learned {plays.tolist()}, sent {truth.tolist()}"
+
+
+def _asked(path: Path, rng: np.random.Generator, backup: Path) -> dict[str, list[lsdt.agent.Decision]]:
+    """Ask and tell in several openings, with a backup in between; return what it holds, and what not."""
+    found: dict[str, list[lsdt.agent.Decision]] = {"before": [], "lost": [], "told": []}
+    policy, n_before = POLICIES[rng.integers(len(POLICIES))], int(rng.integers(1, 4))
+    for turn in range(n_before + int(rng.integers(1, 3))):
+        with lsdt.Agent.open(f"sqlite:///{path}", "x", SIDE, policy=policy, durability="process") as agent:
+            made = agent.ask(int(rng.integers(1, 12)))
+            told = [each for each in made if rng.random() < 0.4]
+            agent.tell_many([(each, 1.0) for each in told])
+            found["before" if turn < n_before else "lost"] += made
+            if turn < n_before:
+                found["told"] += told
+            if turn == n_before - 1:
+                with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(backup)) as target:
+                    source.backup(target)
+    return found
+
+
+_CASES = (_kill, _fill, _damage, _restore, _take_away, _damage, _hold, _take_away)
