@@ -17,6 +17,7 @@ from lsdt.agent.anytime_intervals import intervals_of
 from lsdt.agent.asked_order import MOST_WAITING, AskedOrder
 from lsdt.agent.cuts import n_cuts, places_of_cuts
 from lsdt.agent.decisions import Pending
+from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidFile
 from lsdt.storage import open_store
 from naive.asked_order import sequences
@@ -185,6 +186,38 @@ def test_a_decision_that_is_closed_before_its_ask_is_read_does_not_wait():
     agent._learner.open_decision(0, 1, 0, 0)
     assert agent._learner.order.counts == [0, 1]
     assert agent.n_pending == 0
+
+
+def test_replicas_share_the_order_of_their_log():
+    """Numbers come in blocks, so that those of one replica are below those that another was given before."""
+    store, rng = open_store("memory://"), np.random.default_rng(4)
+    lsdt.Agent.open(store, "x", TWO, policy="ts").close()
+    replicas = [Replica.join(store, "x") for _ in range(2)]
+    waiting, plays = [], []
+    for _ in range(120):
+        one, other = (replicas[at] for at in rng.permutation(2))
+        for replica in (one, other)[: int(rng.integers(1, 3))]:
+            decision = replica.ask()
+            waiting.append(decision)
+            plays.append(("ask", decision.number, decision.arm))
+            replica.append()
+        if len(waiting) > 8:
+            decision = waiting.pop(int(rng.integers(len(waiting))))
+            reward = float(rng.random())
+            other.catch_up()
+            other.tell(decision, reward)
+            other.append()
+            plays.append(("close", decision.number, decision.arm, reward))
+        one.catch_up()
+    for replica in replicas:
+        replica.catch_up()
+        check(replica._learner.order, plays, 2, MOST_WAITING)
+    assert repr(in_order(replicas[0])) == repr(in_order(replicas[1]))
+    assert [event[1] for event in plays if event[0] == "ask"] != sorted(
+        event[1] for event in plays if event[0] == "ask"
+    )
+    for replica in replicas:
+        replica.close()
 
 
 def launch(seed, is_gaussian, change_at=10**6, n_rounds=400, delay=100):
