@@ -20,6 +20,7 @@ from attack.outcome import Outcome
 ATTACKS = {
     "commands": 1.0,
     "public_functions": 1.0,
+    "requests": 1.0,
     "damaged_files": 2.0,
     "kills": 2.0,
     "full_disk": 1.5,

@@ -11,7 +11,7 @@ from attack.outcome import Outcome, joined
 
 SECONDS = 0.5
 # Races for the cache compile for half a minute; tests/kernel/test_code_cache.py has them in the worst order.
-LONG = {"commands", "damaged_files", "full_disk"}
+LONG = {"commands", "damaged_files", "full_disk", "requests"}
 SHORT = [
     pytest.param(name, marks=pytest.mark.long if name in LONG else ())
     for name in run.ATTACKS

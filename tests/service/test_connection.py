@@ -345,6 +345,30 @@ def test_bodies_in_chunks_have_no_head_and_what_follows_them_is_no_header(url):
         assert b" 431 " in transport.write.call_args_list[0].args[0]
 
 
+def test_what_is_written_to_a_client_that_is_gone_is_dropped():
+    """uvloop raises an error for it, and uvicorn is told of the end only later."""
+    transport, gone = Mock(get_extra_info=Mock(return_value=None)), []
+    transport.is_closing.side_effect = lambda: bool(gone)
+
+    async def app(scope, receive, send):
+        gone.append(True)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"news", "more_body": True})
+
+    async def run():
+        config = uvicorn.Config(app, log_config=None)
+        connection = protocol_of(None, 10_000, 30.0)(config, ServerState(), {}, asyncio.get_running_loop())
+        connection.connection_made(transport)
+        connection.data_received(request("/stream", b"", method="GET"))
+        for _ in range(10):
+            await asyncio.sleep(0)
+        connection.connection_lost(None)
+
+    asyncio.run(run())
+    assert gone
+    assert not transport.write.called
+
+
 @pytest.mark.parametrize("part", [b"a" * 1_000, b"a: b\r\n" * 100], ids=["one", "many"])
 def test_a_head_without_end(url, part):
     with Line(url) as line:

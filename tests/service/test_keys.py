@@ -244,6 +244,12 @@ def test_an_idempotency_key_belongs_to_its_caller(service, what, body):
     assert other.status_code == 422
 
 
+def test_a_slash_too_many_leads_nowhere(service):
+    for path in ("/v1/experiments/", "/v1/experiments/drinks/cancel/", "/experiments/drinks/"):
+        answer = call(service, "GET", path, base="http://evil.example")
+        assert (answer.status_code, "location" in answer.headers) == (404, False)
+
+
 def test_a_key_for_one_experiment_merges_no_other(service):
     key = add_key(service.store, "admin", "drinks")[0]
     service.keys.reload()

@@ -56,6 +56,7 @@ def create_app(service: Service) -> ASGIApp:
             Exception: _error,
         },
     )
+    framework.router.redirect_slashes = False  # to a host that the request names, before a key is asked for
     decisions = DecisionPath(service)
     origins = service.guard.origins
 

@@ -79,6 +79,21 @@ class _Exchange:
         self.disconnected, self.response_complete = False, False
 
 
+class _Open:
+    """A transport that drops what is written after its end, of which uvicorn hears a moment later."""
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+
+    def write(self, data: bytes) -> None:
+        """Write, unless the client is gone."""
+        if not self._transport.is_closing():
+            self._transport.write(data)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class _Flow(FlowControl):
     """Reads on only when nothing that was read still waits behind another request."""
 
@@ -293,6 +308,7 @@ class DecisionConnection(HttpToolsProtocol):
             super().on_header(*header)
         self.url = url
         super().on_headers_complete()
+        self.cycle.transport = _Open(self.transport)
 
     def on_body(self, body: bytes) -> None:
         """Gather the body."""
