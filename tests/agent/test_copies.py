@@ -9,7 +9,10 @@ import select
 import signal
 import threading
 
+import numba
 import pytest
+from llvmlite.binding import ffi
+from numba.core import compiler_lock
 
 import lsdt
 from agent.examples import SIDE, played, same_state
@@ -122,6 +125,13 @@ def test_a_forked_agent_goes_on_though_a_thread_held_its_lock():
     agent.tell(waiting, 1.0)
     os.close(reads)
     os.close(writes)
+
+
+@pytest.mark.parametrize("lock", [compiler_lock.global_compiler_lock, ffi.lib._lock], ids=["numba", "llvm"])
+def test_a_forked_child_compiles_though_a_thread_was_compiling(lock):
+    agent = lsdt.Agent(SIDE, "ucb1")
+    with Held(lock):
+        assert in_a_child(lambda: (numba.njit(lambda x: x + 1)(1), agent.ask().number)) == "(2, 0)"
 
 
 def test_an_agent_that_was_forked_in_the_middle_of_a_change_says_so():

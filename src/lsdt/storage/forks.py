@@ -1,8 +1,10 @@
-"""Agents and stores that exist when a process forks: a lock that another thread held would hang the child."""
+"""Locks that another thread holds when a process forks: they would hang the child for ever."""
 
 from __future__ import annotations
 
 import os
+import sys
+from threading import RLock
 from typing import Protocol
 from weakref import WeakSet
 
@@ -23,8 +25,23 @@ def watch_forks(watched: _Watched) -> None:
 
 
 def _in_child() -> None:
+    _compile_again()
     for each in list(_WATCHED):
         each.forked()
+
+
+def _compile_again() -> None:
+    """Give Numba and LLVM new locks, where they are loaded: a thread may have been compiling.
+
+    What that thread was compiling is not used by the child, which compiles it again.
+    """
+    owners = (
+        getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None),
+        getattr(getattr(sys.modules.get("llvmlite.binding.ffi"), "lib", None), "_lock", None),
+    )
+    for owner in owners:
+        if hasattr(owner, "_lock"):
+            setattr(owner, "_lock", RLock())  # noqa: B010
 
 
 if hasattr(os, "register_at_fork"):
