@@ -16,7 +16,7 @@ import pytest
 import lsdt
 from lsdt.service.hosting import Hosted, Point, Service
 from lsdt.service.keys import add_key
-from lsdt.service.outlook import Outlooks
+from lsdt.service.outlook import Outlooks, outlook_of
 from lsdt.service.pages.attention import of_service, pending_growth
 from lsdt.service.pages.view import _ticks
 from lsdt.service.server import in_background
@@ -93,6 +93,20 @@ def test_the_page_and_the_stream_say_how_far_it_is_from_stopping(http):
     assert outlook["arm"] == "juice"
     assert outlook["evidence"] == pytest.approx(known["evidence"])
     assert '<p class="big">yes</p>' in _when(lambda: http.get("/experiments/far").text, ">yes<")
+
+
+def test_the_outlook_says_that_open_decisions_are_in_the_way():
+    agent = lsdt.Agent(lsdt.SideInformation(2, epsilon=0.2), "ucb1")
+    for arm in (0, 1):
+        for _ in range(40):
+            agent.observe(arm, arm)
+    assert outlook_of(agent).known
+    for arm in (0, 1):
+        agent.ask(100, allowed=[arm])
+    found = outlook_of(agent)
+    assert not found.known
+    assert "200 decisions without a reward yet, counted at the worst, alone hold it up" in found.text
+    assert "tries to go" not in found.text
 
 
 @pytest.mark.parametrize(
