@@ -158,8 +158,7 @@ class StoppingRule:
 
     def tries_to_go(self, counts: NDArray[np.int64], sums: NDArray[np.float64], delta: float) -> Ahead:
         """Return about how many more tries the policy ``'identify'`` needs, or why that cannot be said."""
-        state = self._with(counts, sums)
-        return play_ahead(state, name_leader(state).leader, math.log(1.0 / delta))
+        return play_ahead(self._with(counts, sums), math.log(1.0 / delta))
 
     def _with(
         self, counts: NDArray[np.int64], sums: NDArray[np.float64], pending: NDArray[np.int64] | None = None

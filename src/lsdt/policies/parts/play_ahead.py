@@ -1,9 +1,10 @@
 """About how many more tries it takes until the best arm is known: the policy ``'identify'`` plays ahead.
 
-Every run draws means that fit what is known: the leader's from what its rewards leave open, those of other
-arms likewise, moved into what relations allow if the leader is the best. An arm that was never played lies
-anywhere in there. Rewards of these means are drawn until the policy has all the evidence it needs. Choices
-are repeated for a sixteenth of the tries so far, so that a run takes some hundred choices, however long.
+Every run draws means that fit what is known. The best arm is drawn by the likelihood that its evidence leaves
+it, its mean from what its rewards leave open, and the means of other arms likewise, moved into what relations
+allow if that arm is the best. An arm that was never played lies anywhere in there. Rewards of these means are
+drawn until the policy has all the evidence it needs. Choices are repeated for a sixteenth of the tries so
+far, so that a run takes some hundred choices, however long it is.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.random import beta, new_stream, normal, uniform
 from lsdt.kernel.special import BERNOULLI
 from lsdt.kernel.state import Allowed, apart
-from lsdt.policies.parts.evidence_tangents import change_leader, learn_rewards
+from lsdt.policies.parts.evidence_tangents import learn_rewards
 from lsdt.policies.parts.information import arm_to_play, put_interval
+from lsdt.policies.parts.leaders import put_free_evidence
 from lsdt.policies.parts.mixture_evidence import NOBODY, seen_mean
 
 _RUNS = 15
 _MOST_ARMS = 1_000  # a run takes most of a second with more
 _MOST_TRIES = 1_000_000  # as many as `lsdt.identify` tries by default
-# Estimates were off by more than three times where one half of the runs differed by more than this
-# (docs/handbook/identify.md has the table).
-_WIDEST = 8.0
+# No estimate is given where the upper quartile of the runs is more than this times the lower one.
+_WIDEST = 4.0
 _SPREAD = 2.0  # of means that nothing is known of, in sigmas
 
 
@@ -47,16 +48,16 @@ def likely_mean(state: Any, arm: int, stream: Array) -> float:
 
 
 @compiled
-def draw_means(state: Any, leader: int, stream: Array, means: Array) -> None:
-    """Draw means of all arms that fit rewards and relations, the leader's being the largest."""
+def draw_means(state: Any, best: int, stream: Array, means: Array) -> None:
+    """Draw means of all arms that fit rewards and relations, that of `best` being the largest."""
     spread = _SPREAD * math.sqrt(state.variance)
     top = 1.0 - uniform(stream)
-    if state.counts[leader] > 0:
-        top = likely_mean(state, leader, stream)
+    if state.counts[best] > 0:
+        top = likely_mean(state, best, stream)
     if state.family == BERNOULLI:
-        top = min(max(top, state.floor[leader]), 1.0)
+        top = min(max(top, state.floor[best]), 1.0)
     low, high = state.low, state.high
-    put_interval(state, leader, NOBODY, top, low, high)
+    put_interval(state, best, NOBODY, top, low, high)
     for arm in range(len(means)):
         least = max(low[arm], high[arm] - spread)
         mean = least + (high[arm] - least) * uniform(stream)
@@ -90,16 +91,19 @@ def tries_ahead(state: Any, means: Array, goal: float, most: int, stream: Array)
     return min(gone, most)
 
 
-def play_ahead(state: Any, leader: int, goal: float) -> Ahead:
+def play_ahead(state: Any, goal: float) -> Ahead:
     """Return about how many more tries it takes, from a state that has learned all rewards."""
     n_arms = len(state.counts)
     if n_arms > _MOST_ARMS:
         return Ahead(None, f"with {n_arms:,} candidates it would take too long to play ahead")
     means, runs = np.empty(n_arms), np.empty(_RUNS)
-    change_leader(state, leader)
-    for run in range(_RUNS):
+    free, point = np.empty(n_arms), np.empty(n_arms)
+    put_free_evidence(state, free, point)
+    chances = np.cumsum(np.exp(free.min() - free))
+    bests = np.searchsorted(chances, chances[-1] * (np.arange(_RUNS) + 0.5) / _RUNS)  # as even as can be
+    for run, best in enumerate(bests.tolist()):
         begun, stream = apart(state), new_stream(0, run, n_arms)
-        draw_means(begun, leader, stream, means)
+        draw_means(begun, best, stream, means)
         runs[run] = tries_ahead(begun, means, goal, _MOST_TRIES, stream)
     low, middle, high = np.quantile(runs, [0.25, 0.5, 0.75]).tolist()
     if middle >= _MOST_TRIES:
