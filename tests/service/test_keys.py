@@ -14,7 +14,7 @@ from lsdt.errors import InvalidInput
 from lsdt.service.app import create_app
 from lsdt.service.decision_ids import DecisionIds, parts
 from lsdt.service.hosting import Service
-from lsdt.service.keys import KeyRing, add_key, open_again
+from lsdt.service.keys import KeyRing, add_key, open_again, remove_key
 from lsdt.service.settings import Settings
 from lsdt.storage import open_store
 
@@ -354,6 +354,17 @@ def test_keys_on_the_command_line(tmp_path, capsys):
     ):
         assert main(["keys", *words, *store]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_an_id_that_no_database_takes_is_no_failure_of_the_store(postgresql_url):
+    with open_store(postgresql_url) as store:
+        kept = add_key(store, "read")[1]
+        for number in ("\0", "\ud800", "x" * 10**6):
+            with pytest.raises(InvalidInput, match="there is no key"):
+                remove_key(store, number)
+        assert [key.id for key in KeyRing(store).all()] == [kept.id]
+        remove_key(store, kept.id)
+        assert (len(KeyRing(store)), KeyRing(store).is_open) == (0, False)
 
 
 def test_ids_are_of_one_experiment_and_cannot_be_made_up():
