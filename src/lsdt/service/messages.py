@@ -246,7 +246,10 @@ class Kept(Struct):
 
 
 class ListedArm(Struct):
-    """An arm: plays and mean of what was told, what the policy thinks of it, where it stands, its title."""
+    """An arm: plays and mean of what was told, what the policy thinks of it, where it stands, its title.
+
+    `estimate` is its posterior mean by relations and the rewards of all arms, with a 95% interval.
+    """
 
     arm: ArmId
     plays: int
@@ -254,6 +257,9 @@ class ListedArm(Struct):
     score: float | None
     status: str
     prior: int
+    estimate: float
+    low: float
+    high: float
     title: str | None = None
 
 

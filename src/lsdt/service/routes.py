@@ -531,11 +531,8 @@ def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -
         frame = frame.sort_values(column, ascending=order == column, kind="stable", na_position="last")
     total = len(frame)
     frame = frame.iloc[offset : offset + limit]
-    columns = [frame[name].tolist() for name in ("arm", "plays", "mean", "score", "status", "prior", "title")]
-    rows = [
-        messages.ListedArm(arm, plays, _plain(mean), _plain(score), status, prior, title)
-        for arm, plays, mean, score, status, prior, title in zip(*columns, strict=True)
-    ]
+    columns = [frame[name].tolist() for name in messages.ListedArm.__struct_fields__]
+    rows = [messages.ListedArm(*map(_plain, row)) for row in zip(*columns, strict=True)]
     return messages.ArmPage(rows, total)
 
 
