@@ -20,6 +20,10 @@ _LEAST_FREE = 2**30  # bytes
 _SLOW, _FEW = 0.25, 20  # seconds of a slow commit; commits from which on that says something
 _WINDOW, _SHORT = 300.0, 60.0  # seconds over which pending decisions are looked at, at most and at least
 _MANY_PENDING, _GROWTH = 100, 1.5
+_WHAT_TO_DO = (
+    "Are rewards told? Cancel those that never will be (POST .../cancel); an experiment that has an expiry "
+    "closes them by itself."
+)
 
 
 def of_service(service: Service) -> list[str]:
@@ -34,9 +38,10 @@ def of_experiment(service: Service, hosted: Hosted, findings: Findings) -> list[
         told.append("The experiment is paused and hands out no decisions; POST .../pause goes on.")
     if hosted.leader and service.following is None:
         told.append(f"Another service decides for this experiment, and this one follows: {hosted.leader}.")
-    growth = pending_growth(hosted.activity.history(), hosted.agent.n_pending, now() / 1e6)
-    if growth:
-        told.append(growth + _what_to_do(hosted))
+    if hosted.expiry is None:  # else they close by themselves, and grow until the first ones do
+        growth = pending_growth(hosted.activity.history(), hosted.agent.n_pending, now() / 1e6)
+        if growth:
+            told.append(growth + _WHAT_TO_DO)
     if findings.conflict:
         told.append(
             f"Relations contradict one another, so that fewer are used than there are: {findings.conflict}. "
@@ -138,12 +143,3 @@ def pending_growth(history: Sequence[Point], n_pending: int, time: float) -> str
     minutes = max(1, round((time - recent[0].time) / 60.0))
     ago = "a minute ago" if minutes == 1 else f"{minutes} minutes ago"
     return f"Ever more decisions wait for their reward: {n_pending:,}, and {ago} {before:,}. "
-
-
-def _what_to_do(hosted: Hosted) -> str:
-    if hosted.expiry is not None:
-        return f"Are rewards told? Those that are not expire after {hosted.expiry.after:g} seconds."
-    return (
-        "Are rewards told? Cancel those that never will be (POST .../cancel); an experiment that has an "
-        "expiry closes them by itself."
-    )
