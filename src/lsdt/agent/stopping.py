@@ -186,7 +186,7 @@ class Stopping:
         """About how many more tries the policy ``'identify'`` needs; None where `no_estimate` says why.
 
         The median of 15 runs that are played ahead on means that fit rewards and relations. Pending decisions
-        are expected to pay the mean of their arm so far: 0 where they alone hold it up. It takes a tenth of a
+        are expected to pay the mean of their arm so far: 0 where they alone hold it up. It takes up to a
         second with 100 candidates, and is not computed before it is asked for.
         """
         return self._ahead.tries
