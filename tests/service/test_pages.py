@@ -16,8 +16,9 @@ import pytest
 import lsdt
 from lsdt.service.hosting import Hosted, Point, Service
 from lsdt.service.keys import add_key
+from lsdt.service.messages import Ask, Expiry
 from lsdt.service.outlook import Outlooks, outlook_of
-from lsdt.service.pages.attention import of_service, pending_growth
+from lsdt.service.pages.attention import of_experiment, of_service, pending_growth
 from lsdt.service.pages.view import _ticks
 from lsdt.service.server import in_background
 from lsdt.service.settings import Settings
@@ -215,6 +216,17 @@ def test_pending_decisions_that_grow_are_noticed():
     assert not pending_growth(history(1, 2, 3), 50, 180.0)  # few
     assert not pending_growth(history(100), 500, 30.0)  # too early to say
     assert not pending_growth([], 500, 30.0)
+
+
+@pytest.mark.parametrize("expiry", [None, Expiry(3600.0, 0.0)])
+def test_decisions_that_will_expire_do_not_pile_up(expiry):
+    service = Service(Settings("memory://"))
+    hosted = service.make("ads", lsdt.SideInformation(2), {"policy": "ucb1"}, expiry)
+    hosted.ask(Ask(n=200))
+    for ago, pending in ((200.0, 10), (100.0, 100)):
+        hosted.activity.sample(time.time() - ago, hosted.agent.side, pending, 0, pending)
+    found = of_experiment(service, hosted, service.outlooks.of(hosted))
+    assert any("Ever more decisions" in each for each in found) == (expiry is None)
 
 
 def test_slow_commits_and_a_store_that_failed_are_said(tmp_path, monkeypatch):
