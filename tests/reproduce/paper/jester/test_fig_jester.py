@@ -82,7 +82,7 @@ def test_another_seed_gives_other_numbers_and_progress_is_told(tables, single_sp
 
 def test_the_part_can_be_shown_and_says_what_it_is(tables, tmp_path):
     table = EXPERIMENT.table(tables)
-    assert len(table) == 2 * (10 + 6) + (4 + 6)
+    assert len(table) == 2 * (11 + 6) + (5 + 6)
     figure = EXPERIMENT.draw(tables)
     assert "synthetic look-alike, not Jester" in figure.axes[0].get_title(loc="left")
     save(figure, tmp_path / "jester.svg")
