@@ -17,7 +17,7 @@ import lsdt
 from lsdt.service.hosting import Hosted, Point, Service
 from lsdt.service.keys import add_key
 from lsdt.service.messages import Ask, Expiry
-from lsdt.service.outlook import Outlooks, outlook_of
+from lsdt.service.outlook import Outlooks, _Look, outlook_of
 from lsdt.service.pages.attention import of_experiment, of_service, pending_growth
 from lsdt.service.pages.view import _ticks
 from lsdt.service.server import in_background
@@ -169,6 +169,22 @@ def test_what_was_found_long_ago_is_not_shown(monkeypatch):
     assert text() == "it is being computed"
     monkeypatch.undo()
     _when(text, "no epsilon")
+
+
+def test_a_look_that_compiles_does_not_put_off_the_next(monkeypatch):
+    """Only looks that are slow time after time are made less often."""
+    seconds = iter([0.0, 15.0, 15.0, 15.1, 20.0, 24.0, 24.0, 26.0])  # at the begin and the end of each look
+    monkeypatch.undo()
+    monkeypatch.setattr("lsdt.service.outlook.thread_time", lambda: next(seconds))
+    monkeypatch.setattr("lsdt.service.outlook.monotonic", lambda: 1_000.0)
+    store = open_store("memory://")
+    agent = lsdt.Agent.open(store, "x", lsdt.SideInformation(2), policy="ucb1")
+    hosted, outlooks, look = Hosted(agent, store.find("x"), bytes(32), False), Outlooks(), _Look()
+    waits = []
+    for _ in range(4):
+        outlooks._find(look, hosted)
+        waits.append(round(look.due - 1_000.0, 6))
+    assert waits == [3.0, 3.0, 3.0, 40.0]
 
 
 def test_attention_says_what_is_wrong_and_what_to_do(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import logging
 import math
 import warnings
 from threading import Lock, Thread
-from time import monotonic
+from time import monotonic, thread_time
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lsdt.service")
 _DELTA = 0.05
-_SHORTEST, _MOST_SHARE = 3.0, 0.05  # seconds between two looks; the part of one that computing may take
+_SHORTEST, _MOST_SHARE = 3.0, 0.05  # seconds between two looks; the part of a processor that they may take
 _STALE = 30.0  # seconds without anybody looking, after which what was found is too old to be shown
 _MOST_ARMS = 10_000  # the first look takes long with more
 _MOST_DRIFTING = 500  # arms up to which changes are looked for: the agent is held meanwhile, for milliseconds
@@ -59,12 +59,12 @@ _FIRST = Findings(messages.Outlook(None, "it is being computed"))
 class _Look:
     """What was found of one experiment, and of which state of it."""
 
-    __slots__ = ("asked", "due", "findings", "is_running", "seen", "side")
+    __slots__ = ("asked", "due", "findings", "is_running", "seen", "side", "took")
 
     def __init__(self) -> None:
         self.findings, self.due, self.is_running = _FIRST, 0.0, False
         self.side: SideInformation | None = None
-        self.seen, self.asked = (-1, -1), 0.0
+        self.seen, self.asked, self.took = (-1, -1), 0.0, 0.0
 
 
 class Outlooks:
@@ -97,14 +97,17 @@ class Outlooks:
 
     def _find(self, look: _Look, hosted: Hosted) -> None:
         with self._turn:
-            began = monotonic()
+            began = thread_time()  # on a busy machine much less than what a clock shows
             try:
                 agent = hosted.agent
                 look.findings = Findings(outlook_of(agent), _conflict(hosted), *_drift(agent))
             except Exception:
                 log.exception("cannot say how far an experiment is from stopping")
                 look.findings = Findings(messages.Outlook(None, f"not available: {INTERNAL}"))
-            look.due = monotonic() + max(_SHORTEST, (monotonic() - began) / _MOST_SHARE)
+            took = thread_time() - began
+            # One look that compiles takes as long as hundreds of others, and must not put off the next.
+            look.due = monotonic() + max(_SHORTEST, min(took, look.took) / _MOST_SHARE)
+            look.took = took
             look.is_running = False
 
 
