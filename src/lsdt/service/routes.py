@@ -207,6 +207,12 @@ class Routes:
             hosted.busy = ""
         await commits.durable(agent)
         while (made := agent.outcome(proposal)) is None:
+            if self._service.hosted.get(hosted.name) is not hosted:  # its log is not read any more
+                raise Refused(
+                    404,
+                    f"the experiment {hosted.name!r} was deleted, or can no longer be read, while it was "
+                    "being extended",
+                )
             if hosted.folding is not None:
                 await asyncio.wait([hosted.folding])
             else:

@@ -307,6 +307,27 @@ def test_two_extensions_at_once_leave_one(postgresql_url):
     asyncio.run(run())
 
 
+def test_an_extension_ends_when_another_replica_deletes_the_experiment(postgresql_url, monkeypatch):
+    """A long transaction of somebody else keeps the log from being read as far as the extension."""
+    has_begun = asyncio.Event()
+
+    def outcome(replica, proposal):
+        has_begun.set()
+
+    monkeypatch.setattr(Replica, "outcome", outcome)
+
+    async def run():
+        async with services(postgresql_url) as (first, second):
+            extending = asyncio.create_task(first.http.post(f"{ONE}/extend", json={"arms": ["mate"]}))
+            await has_begun.wait()
+            assert (await second.http.delete(ONE)).json() == {"done": True}
+            answer = await asyncio.wait_for(extending, 60)
+            assert answer.status_code == 404
+            assert "was deleted" in answer.json()["detail"]
+
+    asyncio.run(run())
+
+
 def test_one_decides_where_a_policy_takes_one_and_another_takes_over(postgresql_url):
     new = NEW | {"policy": "lsdt_psi", "horizon": 1000, "similar": [["tea", "coffee"]], "epsilon": 0.1}
 
