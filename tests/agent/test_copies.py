@@ -17,6 +17,7 @@ from numba.core import compiler_lock
 import lsdt
 from agent.examples import SIDE, played, same_state
 from lsdt.errors import InvalidInput, LostDecision, LsdtError, StoreFailed, Unsupported
+from lsdt.simulation import study
 
 _LONGEST = 60.0  # seconds after which a child is taken to hang
 COPIES = {
@@ -132,6 +133,18 @@ def test_a_forked_child_compiles_though_a_thread_was_compiling(lock):
     agent = lsdt.Agent(SIDE, "ucb1")
     with Held(lock):
         assert in_a_child(lambda: (numba.njit(lambda x: x + 1)(1), agent.ask().number)) == "(2, 0)"
+
+
+def test_a_forked_child_simulates_though_a_thread_was_loading_policies(monkeypatch):
+    problem = lsdt.problems.uniform(3, 0.1, 0.9, 0.1)
+
+    def regret():
+        return lsdt.simulate(problem, ["ucb1"], horizon=10, replications=1, n_jobs=1).regret("ucb1").tolist()
+
+    expected = regret()
+    monkeypatch.setattr(study._LOADING, "loaded", set())
+    with Held(study._LOADING.lock):
+        assert in_a_child(regret) == repr(expected)
 
 
 def test_an_agent_that_was_forked_in_the_middle_of_a_change_says_so():

@@ -21,6 +21,7 @@ from lsdt.simulation.priors import learn_prior
 from lsdt.simulation.replications import Beginnings, draw_replications
 from lsdt.simulation.single_reward_kernel import draw_one, draw_several_recorded
 from lsdt.simulation.workers import Stopped, event_of
+from lsdt.storage.forks import watch_forks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -104,20 +105,32 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
     return first, played
 
 
-_LOADED: set[tuple[str, bool]] = set()
-_LOADING = threading.Lock()
+class _Loading:
+    """The policies whose code this process has loaded, and the lock of the thread that loads more."""
+
+    def __init__(self) -> None:
+        self.loaded: set[tuple[str, bool]] = set()
+        self.lock = threading.Lock()
+        watch_forks(self)
+
+    def forked(self) -> None:
+        """Make a new lock in a child: the thread that holds this one stays in the parent."""
+        self.lock = threading.Lock()
+
+
+_LOADING = _Loading()
 
 
 def _load_compiled(study: Study) -> None:
     """Compile or load all code before timing starts: once per process, while other threads wait."""
     one_by_one = study.problem.rewards.law is None
     policies = [each for each in study.competitors if isinstance(each, Policy)]
-    if all((each.name, one_by_one) in _LOADED for each in policies):
+    if all((each.name, one_by_one) in _LOADING.loaded for each in policies):
         return
-    with _LOADING:
+    with _LOADING.lock:
         tiny = from_means([0.5], 1.0)
         for competitor in policies:
-            if (competitor.name, one_by_one) in _LOADED:
+            if (competitor.name, one_by_one) in _LOADING.loaded:
                 continue
             begun = competitor.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
             ledger = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_outcomes(study, 1).cell(0, 0))
@@ -125,7 +138,7 @@ def _load_compiled(study: Study) -> None:
             begun.player.play(setting, ledger, 0)
             if one_by_one:
                 begun.player.update(begun.player.select(), 0.0)
-            _LOADED.add((competitor.name, one_by_one))
+            _LOADING.loaded.add((competitor.name, one_by_one))
 
 
 def _play_competitor(
