@@ -103,7 +103,7 @@ def test_cancelling():
     agent.cancel(decision)
     assert agent.pending_numbers() == []
     assert agent.ask().arm == decision.arm
-    with pytest.raises(InvalidInput, match="decision 0 is not pending; 1 others are"):
+    with pytest.raises(InvalidInput, match="decision 0 is not pending; 1 other is"):
         agent.cancel(0)
     agent.ask(5)
     assert [agent.cancel_before(4, most=2) for _ in range(3)] == [2, 1, 0]

@@ -116,7 +116,7 @@ def test_the_service_decides_as_an_agent_does(http, plain):
         ("tell", {}, 422, "give decision and reward"),
         ("tell", {"decision": "x", "reward": 1}, 422, "'x' is not a decision of 'plain'"),
         ("observe", {"arm": "tea", "reward": 2}, 422, "rewards lie between 0 and 1; got 2"),
-        ("observe", {"arm": "tea", "reward": "1"}, 422, "a reward must be a finite number"),
+        ("observe", {"arm": "tea", "reward": "1"}, 422, "a reward must be a finite number; got '1'"),
         ("observe", {"arm": "tea"}, 422, "give arm and reward"),
         ("cancel", {}, 422, "give one of decision, decisions, before"),
         ("retire", {"arm": "cola"}, 422, "'cola'"),

@@ -467,7 +467,9 @@ class Agent:
 
     def _check_pending(self, number: int) -> None:
         if number not in self._learner.pending:
-            raise InvalidInput(f"decision {number} is not pending; {len(self._learner.pending):,} others are")
+            n_others = len(self._learner.pending)
+            others = "1 other is" if n_others == 1 else f"{n_others:,} others are"
+            raise InvalidInput(f"decision {number} is not pending; {others}")
 
     def cancel_before(self, decision: Decision | int, *, most: int | None = None) -> int:
         """Give up waiting for all decisions before this one, and return how many there were.

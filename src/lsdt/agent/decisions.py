@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -216,7 +215,9 @@ def checked_reward(reward: Any, model: RewardModel) -> float:
     if (type(reward) is float or type(reward) is int) and 0.0 <= reward <= 1.0:  # right for every law
         return float(reward)
     try:
-        value = math.nan if isinstance(reward, (str, bytes)) else float(reward)
+        if isinstance(reward, (str, bytes)):
+            raise TypeError
+        value = float(reward)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"a reward must be a finite number; got {reward!r}") from None
     checked_size(value, "a reward")
