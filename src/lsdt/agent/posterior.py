@@ -4,11 +4,17 @@ Without relations every arm has a posterior that rests on its own rewards alone 
 With relations the means are drawn together (`lsdt.policies.mean_posterior`): the prior is flat on the mean
 vectors that satisfy all relations, and rewards count as they do without. Where that cannot be done, or where
 the rewards contradict the relations, the former is what is shown, and `Posterior.basis` says so.
+
+**Pending decisions.** Where clicks are told at once and their absence only later, what was told is far too
+good. Posterior means are those of the rewards told; but for rewards from 0 to 1 an interval runs from where
+it begins if every pending decision pays 0 to where it ends if every one pays 1, and an arm is as likely the
+best as it is with its own pending decisions at 0 (`certainty_of`).
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
@@ -32,6 +38,7 @@ _GUARD = math.log(2.0 / 0.05)  # for the 95% intervals, as in those of ratings
 _MOST_COMPARED = 1_000  # arms without relations whose chances of being the best are computed
 _MOST_DRAWN = 150  # arms whose means are drawn together: more take longer than a second
 _ENDS = (0.025, 0.975)
+_MOST_KEPT = 4  # answers: as told, pending decisions at 0, at 1, and at 0 for the leader alone
 _DOUBT = 1e-3  # how likely rewards that fit right relations are to look as if they did not
 
 
@@ -49,6 +56,9 @@ class Standing(NamedTuple):
         included, and what is left of those that fade.
     scores : array or None
         What the policy thinks of every arm, if that is not its mean: where tails are heavy.
+    pending : array
+        How many decisions of every arm have no reward yet; none for unbounded rewards, of which nothing can
+        be said before they are told.
     """
 
     side: SideInformation
@@ -58,6 +68,12 @@ class Standing(NamedTuple):
     sums: Floats
     squares: Floats
     scores: Floats | None
+    pending: Floats
+
+    def with_pending(self, pending: Floats, reward: float) -> Standing:
+        """Return the same as if these pending decisions had been told this reward, 0 or 1."""
+        told = reward * pending
+        return self._replace(counts=self.counts + pending, sums=self.sums + told, squares=self.squares + told)
 
 
 def standing_of(learner: Learner) -> Standing:
@@ -70,7 +86,10 @@ def standing_of(learner: Learner) -> Standing:
     counts, sums = learner.tallies()
     scores = None if learner.policy.learns_from_sums else learner.scores()
     tallies = counts.astype(np.float64), sums.copy(), learner.all_squares().copy()
-    return Standing(learner.side, learner.rewards, alive, *tallies, scores)
+    pending = learner.open_counts().astype(np.float64)
+    if learner.rewards.family != "bernoulli":
+        pending[:] = 0.0
+    return Standing(learner.side, learner.rewards, alive, *tallies, scores, pending)
 
 
 # ---------------------------------------------------------------- by an arm's own rewards
@@ -218,19 +237,21 @@ class Posterior(NamedTuple):
 
 
 class Posteriors:
-    """The posterior of a learner: draws from its prior, made once, and the last answer."""
+    """The posteriors of a learner: draws from its prior, made once, and the last answers."""
 
     def __init__(self) -> None:
         self._lock = Lock()  # a caller that comes meanwhile waits for the same answer
         self._prior: tuple[NDArray[np.int64], MeanPrior | None] | None = None
-        self._last: tuple[Standing, Posterior] | None = None
+        self._last: deque[tuple[Standing, Posterior]] = deque(maxlen=_MOST_KEPT)
 
     def find(self, standing: Standing) -> Posterior:
         """Return the posterior given these rewards; the same rewards give the same answer."""
         with self._lock:
-            if self._last is None or not _is_same(self._last[0], standing):
-                self._last = standing, self._found(standing)
-            return self._last[1]
+            for kept, found in self._last:
+                if _is_same(kept, standing):
+                    return found
+            self._last.append((standing, self._found(standing)))
+            return self._last[-1][1]
 
     def _found(self, standing: Standing) -> Posterior:
         side, told = standing.side, standing.counts > 0.0
@@ -367,6 +388,26 @@ _POSTERIORS_LOCK = Lock()
 
 def posterior_of(learner: Learner, standing: Standing) -> Posterior:
     """Return what is known of all means; it takes a while, so the learner should not be held meanwhile."""
+    kept = _posteriors_of(learner)
+    found, pending = kept.find(standing), standing.pending
+    if not pending.any():
+        return found
+    least, most = (kept.find(standing.with_pending(pending, reward)) for reward in (0.0, 1.0))
+    return found._replace(low=np.minimum(found.low, least.low), high=np.maximum(found.high, most.high))
+
+
+def certainty_of(learner: Learner, standing: Standing, order: NDArray[np.int64]) -> float:
+    """Return how likely the first arm is the best of these, whatever its own pending decisions pay."""
+    kept = _posteriors_of(learner)
+    certainty = kept.find(standing).certainty(standing, order)
+    own = np.zeros_like(standing.pending)
+    own[order[0]] = standing.pending[order[0]]
+    if own.any():
+        doubted = standing.with_pending(own, 0.0)
+        certainty = min(certainty, kept.find(doubted).certainty(doubted, order))
+    return certainty
+
+
+def _posteriors_of(learner: Learner) -> Posteriors:
     with _POSTERIORS_LOCK:
-        kept = _POSTERIORS.setdefault(learner, Posteriors())
-    return kept.find(standing)
+        return _POSTERIORS.setdefault(learner, Posteriors())

@@ -9,7 +9,7 @@ import numpy as np
 
 from lsdt._html import fields_card
 from lsdt.agent.anytime_intervals import intervals_of
-from lsdt.agent.posterior import posterior_of, standing_of
+from lsdt.agent.posterior import certainty_of, posterior_of, standing_of
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -33,10 +33,12 @@ class Held(Protocol):
 class ArmEstimate(NamedTuple):
     """What is known of the mean of an arm, with two 95% intervals: of its posterior, and one for all times.
 
-    ``low`` and ``high`` are for one look; ``anytime_low`` and ``anytime_high`` hold at all looks together,
-    and for rewards that come late because of what they are: a pending decision counts as 0 in the lower end
-    and as 1 in the upper one. Where rewards are unbounded, the latter use the rewards before the arm's first
-    open decision, in the order asked. Known rewards (a prior) do not count in them.
+    ``mean`` is that of the rewards told. ``low`` and ``high`` are for one look; for rewards from 0 to 1
+    every pending decision counts as 0 in the one and as 1 in the other. ``anytime_low`` and
+    ``anytime_high`` hold at all looks together, and for rewards that come late because of what they are: a
+    pending decision counts as 0 in the lower end and as 1 in the upper one. Where rewards are unbounded,
+    the latter use the rewards before the arm's first open decision, in the order asked. Known rewards (a
+    prior) do not count in them.
 
     Attributes
     ----------
@@ -89,7 +91,9 @@ class Recommendation(NamedTuple):
         `ArmEstimate` for what it makes of pending decisions.
     certainty : float
         The posterior probability that it is the best of the arms the agent plays on: the share of the mean
-        vectors, drawn given relations and rewards, in which it is.
+        vectors, drawn given relations and rewards, in which it is. Its own pending decisions count as 0 if
+        that makes it less likely (for rewards from 0 to 1): clicks may have been told, and their absence
+        not yet.
     runners_up : list of ArmEstimate
         The next best, by posterior mean.
     text : str
@@ -212,7 +216,7 @@ def recommendation(agent: Held, n_runners_up: int) -> Recommendation:
     order = alive[np.lexsort((-means, ~found.is_known[alive]))]
     with agent.held():  # intervals that hold at all times may be of a later one
         best, *others = _estimates(learner, found, order[: n_runners_up + 1], plays)
-    certainty = found.certainty(standing, order)
+    certainty = certainty_of(learner, standing, order)
     rewards = counted(n_told, "reward")
     if learner.prior:
         rewards += f" and {int(learner.prior.counts.sum()):,} known before"
@@ -223,6 +227,9 @@ def recommendation(agent: Held, n_runners_up: int) -> Recommendation:
     )
     if found.basis:
         text += f", by {found.basis}"
+    n_pending = int(standing.pending[order[0]])
+    if n_pending:
+        text += f"; {counted(n_pending, 'decision')} of it without a reward yet, counted at the worst"
     return Recommendation(*best, certainty, others, text)
 
 
