@@ -82,6 +82,7 @@ def test_propensities_give_estimates(tmp_path, capsys):
         (["--policies", "ts", "--n-jobs", "0"], 2, "n_jobs must be"),
         (["--policies", "ts", "--side", "nowhere.csv"], 3, "nowhere.csv"),
         (["--policies", "ts", "--train", "1"], 2, "train"),
+        (["--policies", "ts", "--no-user"], 2, "if they were shown at random, --method uniform"),
         (["--policies", "ts", "--relations", "ranges", "--side", "paper"], 2, "rule='paper' has none"),
         (["--policies", "ts", "--relations", "ranges", "--epsilon", ".1"], 2, "needs no epsilon; got 0.1"),
         (["--policies", "ts", "--relations", "ranges", "--side", "none"], 2, "is for --side interval; got"),

@@ -229,6 +229,12 @@ def read_log_rows(
     if events if method == "matrix" else isinstance(log, RatingLog):
         raise InvalidInput(f"method={method!r} is not for a log of type {type(log).__name__}; leave it out")
     if method == "matrix":
+        if columns["user"] is None:
+            raise InvalidInput(
+                "a log without a column of users must be one of events: say which column holds the "
+                "probabilities with which items were shown, with propensity=..., or, if they were shown at "
+                "random, method='uniform'"
+            )
         names = {key: columns[key] for key in ("user", "item", "rating", "time")}
         return LogRows(read_log(log, **names, duplicates=duplicates, scale=scale, **layout), method)
     if method == "uniform":
