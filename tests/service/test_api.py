@@ -133,6 +133,19 @@ def test_what_is_wrong_is_said_as_in_python(http, plain, call, body, status, det
     assert detail in problem(http.post(f"{plain}/{call}", content=content), status)
 
 
+@pytest.mark.parametrize(
+    ("call", "detail"),
+    [
+        ("stopping?epsilon=.2", "this call takes delta, tolerance; got 'epsilon'"),
+        ("stopping?tolerence=.2", "did you mean 'tolerance'?"),
+        ("events?from=3", "this call takes after, limit, format; got 'from'"),
+        ("best?n=2", "this call takes n_runners_up; got 'n'"),
+    ],
+)
+def test_words_of_a_query_that_a_call_does_not_take_are_refused(http, plain, call, detail):
+    assert detail in problem(http.get(f"{plain}/{call}"), 422)
+
+
 def test_texts_are_those_of_python(http, plain):
     agent = lsdt.Agent(lsdt.SideInformation(3, arm_ids=PLAIN["arms"]), policy="ucb1")
     with pytest.raises(lsdt.errors.InvalidInput) as refused:

@@ -11,6 +11,8 @@ import time
 import warnings
 
 import httpx
+import numpy as np
+import pandas as pd
 import pytest
 
 import lsdt
@@ -19,7 +21,7 @@ from lsdt.service.keys import add_key
 from lsdt.service.messages import Ask, Expiry
 from lsdt.service.outlook import Outlooks, _Look, outlook_of
 from lsdt.service.pages.attention import of_experiment, of_service, pending_growth
-from lsdt.service.pages.view import _ticks
+from lsdt.service.pages.view import _line, _ticks
 from lsdt.service.server import in_background
 from lsdt.service.settings import Settings
 from lsdt.storage import open_store
@@ -80,7 +82,7 @@ def test_the_page_and_the_stream_say_how_far_it_is_from_stopping(http):
     made = {"arms": ["tea", "juice"], "epsilon": 0.2, "policy": "ucb1"}
     assert http.post("/v1/experiments", json={"name": "far", **made}).status_code == 201
     shown = _when(lambda: http.get("/experiments/far").text, "not yet")
-    assert "evidence 0.0 of 3.0 needed; about " in shown
+    assert re.search(r"evidence 0\.0 of 3\.0 needed; .*tries to go", shown)
     rewards = [
         {"arm": arm, "reward": reward} for arm, reward in (("tea", 0), ("juice", 1)) for _ in range(80)
     ]
@@ -312,6 +314,26 @@ def test_ticks_of_the_line_are_round_numbers():
     assert found[1] == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
     assert found[2] == ["0", "5", "10"]
     assert found[3] == ["0.0005", "0.0006", "0.0007", "0.0008", "0.0009"]
+
+
+def test_arms_on_the_line_lie_where_the_table_says():
+    frame = pd.DataFrame(
+        {
+            "arm": ["tea", "coffee", "juice", "water"],
+            "plays": [10, 0, 1, 0],
+            "mean": [0.1, np.nan, 0.5, np.nan],
+            "estimate": [0.2, 0.25, 0.15, 0.5],
+            "status": "candidate",
+        }
+    )
+    side = lsdt.SideInformation(4, [("tea", "coffee")], arm_ids=frame["arm"].tolist(), epsilon=0.1)
+    dots = _line(side, frame, None)["dots"]
+    assert [dot.arm for dot in dots] == ["juice", "tea", "coffee"]  # of water nothing is known
+    assert dots[1].title == "tea: estimate 0.200; mean 0.100 of 10 rewards; candidate"
+    assert dots[2].title == "coffee: estimate 0.250; no reward yet; candidate"
+    many = lsdt.SideInformation(599)
+    frame = pd.DataFrame({"arm": range(599), "plays": 1, "mean": 0.5, "estimate": 0.5, "status": "candidate"})
+    assert 200 < _line(many, frame, None)["n_shown"] <= 300
 
 
 def test_titles_are_shown_beside_ids(url, http):

@@ -25,6 +25,7 @@ from lsdt.service.sources import check_order, extended, from_file, from_log, pol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
+    from starlette.datastructures import QueryParams
     from starlette.requests import Request
 
     from lsdt.agent import Extension
@@ -295,7 +296,7 @@ class Routes:
     async def arms(self, request: Request) -> Response:
         """Return a row per arm; search, order and a page of them on request."""
         _, hosted = self.hosted(request, "read")
-        query = request.query_params
+        query = _query(request, "search", "order", "offset", "limit")
         search, order = query.get("search", ""), query.get("order", "")
         offset, limit = (
             _whole(query.get("offset"), 0, "offset"),
@@ -306,7 +307,7 @@ class Routes:
     async def best(self, request: Request) -> Response:
         """Return the arm to recommend."""
         _, hosted = self.hosted(request, "read")
-        n_runners_up = _whole(request.query_params.get("n_runners_up"), 3, "n_runners_up")
+        n_runners_up = _whole(_query(request, "n_runners_up").get("n_runners_up"), 3, "n_runners_up")
         return answer(await run_in_threadpool(best_arm, hosted, n_runners_up))
 
     async def why(self, request: Request) -> Response:
@@ -317,7 +318,7 @@ class Routes:
     async def stopping(self, request: Request) -> Response:
         """Return whether it is known which arm is the best."""
         _, hosted = self.hosted(request, "read")
-        query = request.query_params
+        query = _query(request, "delta", "tolerance")
         delta = _number(query.get("delta"), 0.05, "delta")
         tolerance = None if "tolerance" not in query else _number(query["tolerance"], 0.0, "tolerance")
         return answer(await run_in_threadpool(stopping, hosted, delta, tolerance))
@@ -325,7 +326,7 @@ class Routes:
     async def suspects(self, request: Request) -> Response:
         """Return the relations that the rewards contradict."""
         _, hosted = self.hosted(request, "read")
-        risk = _number(request.query_params.get("risk"), 0.05, "risk")
+        risk = _number(_query(request, "risk").get("risk"), 0.05, "risk")
         frame = await run_in_threadpool(hosted.agent.suspects, risk)
         rows = [{key: _plain(value) for key, value in row.items()} for row in frame.to_dict("records")]
         return answer(messages.SuspectList(rows))
@@ -333,7 +334,7 @@ class Routes:
     async def drift(self, request: Request) -> Response:
         """Return the arms whose mean has changed, and those that an open decision blocks."""
         _, hosted = self.hosted(request, "read")
-        risk = _number(request.query_params.get("risk"), 0.05, "risk")
+        risk = _number(_query(request, "risk").get("risk"), 0.05, "risk")
         frame = await run_in_threadpool(hosted.agent.drift, risk)
         rows = zip(*(frame[name].tolist() for name in messages.Change.__struct_fields__), strict=True)
         blocked = [messages.Blocked(*each) for each in frame.attrs["blocked"]]
@@ -342,7 +343,7 @@ class Routes:
     async def events(self, request: Request) -> Response:
         """Return the log behind a position, as JSON lines or Parquet."""
         head, hosted = self.hosted(request, "read")
-        query = request.query_params
+        query = _query(request, "after", "limit", "format")
         after = _whole(query.get("after"), 0, "after")
         limit = None if "limit" not in query else _whole(query["limit"], 0, "limit")
         kind = query.get("format", "parquet" if "parquet" in head.accept else "jsonl")
@@ -461,6 +462,16 @@ class Routes:
 def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return a value as JSON."""
     return Response(encode(value), status, headers, JSON)
+
+
+def _query(request: Request, *names: str) -> QueryParams:
+    """Return the query of a call that takes these names, and refuse others: they may be misspelt."""
+    for word in request.query_params:
+        if word not in names:
+            raise InvalidInput(
+                f"in the query this call takes {', '.join(names)}; got {word!r}{suggest(word, names)}"
+            )
+    return request.query_params
 
 
 def _from_query(request: Request) -> messages.NewExperiment:

@@ -24,7 +24,7 @@ _MOST_LABELS = 40
 _LEVELS = 6
 _BEST = 9
 _OUT = 12
-_MOST_PAIRS = 20_000  # similar pairs that the place of an arm never played is read from
+_MOST_PAIRS = 20_000  # similar pairs that are looked through for arms with a reward
 _MOST_SUSPECTED = 2_000  # arms up to which suspects are looked for while a page is open
 _LEFT, _RIGHT = 60.0, 940.0
 _LETTER = 7.0
@@ -150,9 +150,9 @@ def _suspects(hosted: Hosted) -> list[dict[str, Any]] | str:
 
 
 def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, Any]:
-    """Return the arms from left to right by mean, or by their estimate, with room for labels."""
+    """Return the arms from left to right by their estimates, with room for labels."""
     means = frame["mean"].to_numpy(float)
-    places = _places(side, means, frame["estimate"].to_numpy(float))
+    places = np.where(_is_known(side, means), frame["estimate"].to_numpy(float), np.nan)
     known = np.flatnonzero(np.isfinite(places))
     if not len(known):
         return {"dots": [], "ticks": [], "n_shown": 0, "n_levels": 0}
@@ -160,7 +160,7 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
     if len(known) > _MOST_DOTS:  # the most played, and a sample of the others
         order = known[np.argsort(-plays[known], kind="stable")]
         rest = order[_MOST_DOTS // 2 :]
-        step = max(1, len(rest) // (_MOST_DOTS // 2))
+        step = math.ceil(len(rest) / (_MOST_DOTS // 2))
         known = np.concatenate([order[: _MOST_DOTS // 2], rest[::step]])
     low, high = float(places[known].min()), float(places[known].max())
     if high - low < 1e-9:
@@ -179,7 +179,7 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
                 ends[level] = x + half
         status = str(frame["status"].iloc[arm])
         out = status.startswith("eliminated") or status == "retired"
-        told = f"mean {means[arm]:.3f} after {plays[arm]:,} plays" if plays[arm] else "never played"
+        told = f"mean {means[arm]:.3f} of {plays[arm]:,} rewards" if plays[arm] else "no reward yet"
         dots.append(
             Dot(
                 shown,
@@ -189,7 +189,7 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
                 not out,
                 best is not None and name == str(best),
                 level,
-                f"{text}: {told}; {status}",
+                f"{text}: estimate {places[arm]:.3f}; {told}; {status}",
             )
         )
     ticks = [
@@ -214,17 +214,12 @@ def _ticks(low: float, high: float) -> list[tuple[float, str]]:
     return [(number * step, f"{number * step:.{digits}f}") for number in numbers]
 
 
-def _places(
-    side: SideInformation, means: NDArray[np.float64], estimates: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return where every arm lies: its mean, else its estimate if a similar arm was played."""
-    places = means.copy()
-    if side.n_arms > _MOST_PAIRS or side.n_similar > _MOST_PAIRS:
-        return places
-    pairs = side.similar_pairs()
-    is_near = np.zeros(side.n_arms, bool)
-    for a, b in ((0, 1), (1, 0)):
-        is_near[pairs[np.isfinite(means[pairs[:, b]]), a]] = True
-    lost = ~np.isfinite(means) & is_near
-    places[lost] = estimates[lost]
-    return places
+def _is_known(side: SideInformation, means: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which arms have a reward, or a similar arm that has; the estimate of others says little."""
+    has_reward = np.isfinite(means)
+    found = has_reward.copy()
+    if side.n_arms <= _MOST_PAIRS and side.n_similar <= _MOST_PAIRS:
+        pairs = side.similar_pairs()
+        for a, b in ((0, 1), (1, 0)):
+            found[pairs[has_reward[pairs[:, b]], a]] = True
+    return found
