@@ -94,15 +94,23 @@ def test_a_new_agent_needs_side_information_and_an_old_one_the_same(url):
     lsdt.Agent.open(url, "x", NAMED, **options).close()
     with pytest.raises(InvalidInput, match=r"has other side information; go on with agent\.extend"):
         lsdt.Agent.open(url, "x", SIDE)
-    for wrong in (
-        {"policy": "ts"},
-        {"policy": "auto"},
-        {"rewards": "bernoulli"},
-        {"seed": 5},
-        {"horizon": 9},
+    for wrong, made in (
+        ({"policy": "ts"}, "policy: ucb1"),
+        ({"policy": "auto"}, "policy: ucb1"),
+        ({"rewards": "bernoulli"}, "rewards: gaussian with sigma 1"),
+        ({"seed": 5}, "seed: 4"),
+        ({"horizon": 9}, "horizon: None"),
     ):
-        with pytest.raises(InvalidInput, match=f"made with another {next(iter(wrong))}"):
+        with pytest.raises(InvalidInput, match=f"made with another {made}; leave it out"):
             lsdt.Agent.open(url, "x", **wrong)
+    lsdt.Agent.open(url, "x", epsilon=NAMED.epsilon).close()
+    with pytest.raises(InvalidInput, match="has epsilon 0.2; got epsilon=0.3; leave it out"):
+        lsdt.Agent.open(url, "x", epsilon=0.3)
+    lsdt.Agent.open(url, "no epsilon", lsdt.SideInformation(2)).close()
+    with pytest.raises(InvalidInput, match="made with another epsilon: None"):
+        lsdt.Agent.open(url, "no epsilon", epsilon=0.3)
+    with pytest.raises(InvalidInput, match="made with another policy: 'auto', which chose ts"):
+        lsdt.Agent.open(url, "no epsilon", policy="ucb1")
     with pytest.raises(TypeError, match="unexpected keyword argument 'sed'"):
         lsdt.Agent.open(url, "x", sed=4)
     with pytest.raises(InvalidInput, match="snapshot_every must be"):

@@ -112,6 +112,10 @@ def check_same(
                 f"the experiment {name!r} has other side information; go on with agent.extend(side), or "
                 "choose another name"
             )
+    elif options.get("epsilon") is not None:
+        with_epsilon(agent.side, options["epsilon"])  # refuses one that differs
+        if agent.side.epsilon is None:
+            raise _made_otherwise(name, "epsilon", "None")
     if "policy" in options:
         policy = options["policy"]
         given["auto"] = policy == "auto"
@@ -128,10 +132,23 @@ def check_same(
     for key, value in given.items():
         if json.loads(json.dumps(value)) != made[key]:
             word = "policy" if key == "auto" else key
-            raise InvalidInput(
-                f"the experiment {name!r} was made with another {word}: {made[word]!r}; leave it out, or "
-                "choose another name"
-            )
+            raise _made_otherwise(name, word, _in_words(word, made))
+
+
+def _made_otherwise(name: str, word: str, made: str) -> InvalidInput:
+    return InvalidInput(
+        f"the experiment {name!r} was made with another {word}: {made}; leave it out, or choose another name"
+    )
+
+
+def _in_words(word: str, made: dict[str, Any]) -> str:
+    """Return an option of an agent as people read it."""
+    value = made[word]
+    if word == "policy":
+        return f"'auto', which chose {value['label']}" if made["auto"] else str(value["label"])
+    if word == "rewards":
+        return f"{value['family']} with sigma {value['sigma']:g}"
+    return repr(value)
 
 
 def side_of(entry: Entry) -> tuple[SideInformation, list[int]]:

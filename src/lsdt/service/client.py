@@ -448,6 +448,8 @@ class Client(_Calls):
     ) -> Client:
         """Return the client of an experiment; where there is none, begin it with `side`.
 
+        One that is there is taken as it is: `side` and options are for a new one, and are not compared.
+
         Parameters
         ----------
         url, name, key
