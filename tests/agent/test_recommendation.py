@@ -233,3 +233,29 @@ def test_clicks_that_come_before_their_absence_do_not_make_an_arm_sure():
         held += best.low <= means[best.arm_id] <= best.high
     assert wrong == 0
     assert held >= 12
+
+
+def test_arms_that_are_alike_are_not_taken_for_different():
+    """The weight of the prior by a loop over all arms: large only where rates are alike."""
+    from scipy.stats import betabinom
+
+    def weight(wins, tries):
+        rate = (sum(wins) + 1) / (sum(tries) + 2)
+        weights = [2.0**power for power in range(1, 10)]
+        likely = [
+            sum(
+                betabinom.logpmf(w, n, rate * each, (1 - rate) * each)
+                for w, n in zip(wins, tries, strict=True)
+            )
+            for each in weights
+        ]
+        return next(each for each, one in zip(weights, likely, strict=True) if one >= max(likely) - 1)
+
+    for wins in ([50, 52, 48, 51, 49], [5, 95, 40, 60, 20]):
+        agent = lsdt.Agent(lsdt.SideInformation(5), "ucb1")
+        for arm, n_wins in enumerate(wins):
+            told(agent, arm, [1] * n_wins + [0] * (100 - n_wins))
+        first, second = free_posterior(standing_of(agent._learner), np.arange(5))
+        expected = weight(wins, [100] * 5)
+        assert first + second == pytest.approx(expected + 100)
+        assert (expected > 30) == (wins[0] == 50)

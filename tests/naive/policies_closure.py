@@ -131,7 +131,10 @@ class SoftClosure(Closure):
         weights, most = dict.fromkeys(self.world.arms, 0.0), self.parameter("most", 3.0)
         for draw in self.parameter("draws", []):
             best = max(self.world.arms, key=lambda arm: (draw[arm], -arm))
-            weights[best] += math.exp(-self.misfit(draw, seen))
+            misfit = self.misfit(draw, seen)
+            weights[best] += (
+                math.exp(-misfit) if misfit <= 60.0 else 0.0
+            )  # draws that fit so badly say nothing
         least = {arm: self.cheapest(arm, seen)[0] for arm in self.world.arms}
         whole, lowest = sum(weights.values()), min(least.values())
         self.indices = {}

@@ -38,6 +38,7 @@ _GUARD = math.log(2.0 / 0.05)  # for the 95% intervals, as in those of ratings
 _MOST_COMPARED = 1_000  # arms without relations whose chances of being the best are computed
 _MOST_DRAWN = 150  # arms whose means are drawn together: more take longer than a second
 _ENDS = (0.025, 0.975)
+_WEIGHTS = 2.0 ** np.arange(1, 10)  # of the prior of an arm, in rewards
 _MOST_KEPT = 4  # answers: as told, pending decisions at 0, at 1, and at 0 for the leader alone
 _DOUBT = 1e-3  # how likely rewards that fit right relations are to look as if they did not
 
@@ -98,16 +99,16 @@ def standing_of(learner: Learner) -> Standing:
 def free_posterior(standing: Standing, arms: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Return the shapes of Beta posteriors, or means and standard deviations of Gaussian ones.
 
-    The Beta prior has the weight of two rewards of the overall rate. Gaussian means have a flat prior; an arm
-    never told is taken to be like the others: around their average, as far apart as they are. Both are as
-    narrow as the noise of the rewards allows (see `_noise_shares`).
+    The Beta prior has the overall rate and a weight of two rewards or more (see `_prior_weight`). Gaussian
+    means have a flat prior; an arm never told is taken to be like the others: around their average, as far
+    apart as they are. Both are as narrow as the noise of the rewards allows (see `_noise_shares`).
     """
     counts, sums = standing.counts[arms], standing.sums[arms]
     if standing.rewards.family == "bernoulli":
         rate = (standing.sums.sum() + 1.0) / (standing.counts.sum() + 2.0)
-        first, second = 2.0 * rate + sums, 2.0 * (1.0 - rate) + counts - sums
-        shares = _noise_shares(standing, arms, first / (first + second))
-        return first / shares, second / shares
+        weight = _prior_weight(standing, rate)
+        shares = _noise_shares(standing, arms, (2.0 * rate + sums) / (2.0 + counts))
+        return weight * rate + sums / shares, weight * (1.0 - rate) + (counts - sums) / shares
     some = np.where(counts > 0.0, counts, 1.0)
     means, sigma = sums / some, standing.rewards.sigma
     told = means[counts > 0]
@@ -117,6 +118,25 @@ def free_posterior(standing: Standing, arms: NDArray[np.int64]) -> tuple[Floats,
     noise = sigma * np.sqrt(_noise_shares(standing, arms, means))
     errors = noise / np.sqrt(some)
     return np.where(unknown, centre, means), np.where(unknown, spread, errors)
+
+
+def _prior_weight(standing: Standing, rate: float) -> float:
+    """Return how many rewards of the overall rate the prior of an arm is worth, by how far apart arms are.
+
+    Among arms that are nearly alike the best rate is mostly luck, and a prior of two rewards would take it
+    for true. So the weight is estimated from all arms' rewards (empirical Bayes, Beta-binomial): of 2, 4, 8,
+    ... 512 it is the smallest whose likelihood is at least 1 / e of the largest. The likeliest itself makes
+    intervals too narrow where eight arms have to tell.
+    """
+    from scipy.special import betaln
+
+    told = np.flatnonzero(standing.counts > 0.0)
+    sums, counts = standing.sums[told], standing.counts[told]
+    shares = _noise_shares(standing, told, (2.0 * rate + sums) / (2.0 + counts))
+    wins, losses = (sums / shares)[:, None], ((counts - sums) / shares)[:, None]
+    first, second = rate * _WEIGHTS, (1.0 - rate) * _WEIGHTS
+    likely = (betaln(first + wins, second + losses) - betaln(first, second)).sum(axis=0)
+    return float(_WEIGHTS[np.argmax(likely >= likely.max() - 1.0)])
 
 
 def _noise_shares(standing: Standing, arms: NDArray[np.int64], means: Floats) -> Floats:

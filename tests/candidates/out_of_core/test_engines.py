@@ -300,3 +300,10 @@ def test_what_an_engine_does_not_do(asked, error, message):
 def test_a_frame_in_memory_is_not_side_information():
     with pytest.raises(InvalidInput, match=r"a SideInformation is needed.*got DataFrame"):
         lsdt.candidate_set(frame_of((0, 1, "similar")))
+
+
+def test_a_dissimilar_pair_whose_better_arm_is_known_counts_by_epsilon():
+    """1 is better than 2 by epsilon or more, and 3 less than epsilon above 2: below 1."""
+    frame = frame_of((1, 2, "dissimilar"), (1, 2, "better"), (3, 2, "similar"))
+    found = check_agreement(frame, in_polars(frame), "order", Limits())
+    assert found.arm_ids == [1]

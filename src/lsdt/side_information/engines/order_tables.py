@@ -28,8 +28,9 @@ _MOST_LISTED = 100_000  # different ends that are read to find their common quan
 class OrderTables:
     """Links between arms, and the depths of arms that are out.
 
-    `ranges` are better pairs and ranges, `near` similar pairs (or None). The table of excluded arms is
-    appended to `out` by `finish`.
+    `ranges` are better pairs and ranges, `near` similar and `far` dissimilar pairs (or None). A dissimilar
+    pair whose range leaves one order alone has that order, by epsilon. The table of excluded arms is appended
+    to `out` by `finish`.
     """
 
     def __init__(
@@ -37,12 +38,15 @@ class OrderTables:
         work: Workspace,
         ranges: Lazy,
         near: Lazy | None,
+        far: Lazy | None,
         epsilon: float | None,
         n_arms: int,
         out: list[Lazy],
     ) -> None:
         self._work, self._out = work, out
         links = _links_of_ranges(ranges)
+        if far is not None and epsilon is not None:
+            links = nw.concat([links, *_links_of_ordered(ranges, far, epsilon)])
         has_size = _has_size(links)
         # Similar pairs say nothing beside better pairs alone; where ranges have a size, they need one too.
         self.reads_similar = near is None or epsilon is not None or not has_size
@@ -116,6 +120,23 @@ def _links_of_ranges(ranges: Lazy) -> Lazy:
         nw.col("strict_low").alias("strict"),
     )
     return nw.concat([above, below])
+
+
+def _links_of_ordered(ranges: Lazy, far: Lazy, epsilon: float) -> list[Lazy]:
+    """Return links of dissimilar pairs whose range excludes one of their two orders."""
+    both = ranges.join(far.select("lo", "hi"), on=["lo", "hi"])
+    low, high = nw.col("low"), nw.col("high")
+    is_above = (low > -epsilon) | ((low == -epsilon) & (nw.col("strict_low") == 1))
+    is_below = (high < epsilon) | ((high == epsilon) & (nw.col("strict_high") == 1))
+    return [
+        both.filter(is_ordered).select(
+            nw.col(start).alias("start"),
+            nw.col(end).alias("end"),
+            nw.lit(-epsilon).cast(nw.Float64).alias("bound"),
+            nw.lit(0).cast(nw.Int64).alias("strict"),
+        )
+        for start, end, is_ordered in (("lo", "hi", is_above), ("hi", "lo", is_below))
+    ]
 
 
 def _links_of_pairs(near: Lazy, epsilon: float) -> list[Lazy]:

@@ -211,8 +211,11 @@ class PairTables:
 
     def order(self) -> OrderTables:
         """Return the tables of the order rule."""
-        near = self._kinds.filter(nw.col("near") == 1) if self._pairs.counts["similar"] else None
-        return OrderTables(self._work, self._ranges, near, self._pairs.epsilon, self.n_arms, self._out)
+        near, far = (
+            self._kinds.filter(nw.col("near") == is_near) if self._pairs.counts[word] else None
+            for is_near, word in ((1, "similar"), (0, "dissimilar"))
+        )
+        return OrderTables(self._work, self._ranges, near, far, self._pairs.epsilon, self.n_arms, self._out)
 
     @cached_property
     def _left(self) -> Lazy:
