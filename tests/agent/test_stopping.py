@@ -9,6 +9,7 @@ import pytest
 
 import lsdt
 from lsdt.agent.replica import Replica
+from lsdt.agent.stopping import likely_tallies
 from lsdt.storage import open_store
 
 MEANS = [0.1, 0.2, 0.5, 0.8, 0.9]
@@ -144,6 +145,23 @@ def test_it_says_when_open_decisions_alone_hold_it_up():
     assert "200 decisions without a reward yet, counted at the worst, alone hold it up" in found.text
     agent.cancel_many(decisions)  # they leave the count
     assert agent.stopping().stop
+
+
+def test_clicks_that_are_told_before_their_absence_are_not_taken_for_the_mean():
+    """Both arms pay .3; of 300 more decisions of one, the 90 clicks are known, and nothing else yet."""
+    agent = lsdt.Agent(lsdt.SideInformation(2), "ucb1", epsilon=0.1)
+    for number in range(200):
+        agent.observe(number % 2, number % 20 < 6)
+    before = agent.stopping()
+    shown = agent.ask(300, allowed=[0])
+    agent.tell_many((each, 1) for at, each in enumerate(shown) if at % 10 >= 7)
+    found = agent.stopping()
+    assert (before.stop, found.stop, found.held_up) == (False, False, False)
+    assert "210 decisions without a reward yet, counted at the worst, may hold it up" in found.text
+    counts, sums = likely_tallies(agent._learner)
+    assert (counts.tolist(), sums.tolist()) == ([400, 100], [120.0, 30.0])
+    assert agent.expire(older_than=1e-9, reward=0) == 210
+    assert [each.tolist() for each in likely_tallies(agent._learner)] == [[400, 100], [120.0, 30.0]]
 
 
 def test_decisions_of_arms_that_cannot_be_the_best_do_not_count():

@@ -28,7 +28,7 @@ from lsdt.agent.learner import Learner, pack_flags
 from lsdt.agent.merge import Told, checked_agents, joint_lesson
 from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
 from lsdt.agent.snapshot import Contents
-from lsdt.agent.stopping import Stopping, stopping
+from lsdt.agent.stopping import Stopping, likely_tallies, stopping
 from lsdt.agent.suspects import suspects_frame
 from lsdt.errors import InvalidInput, StoreFailed, Unsupported, counted
 from lsdt.policies.offline import OfflineSteps, offline_step
@@ -858,8 +858,8 @@ class Agent:
         with self._lock:
             learner = self._learner
             counts, sums = learner.counts.copy(), learner.sums.copy()
-            pending = learner.open_counts()
-        return stopping(learner, counts, sums, pending, delta, tolerance)
+            pending, likely = learner.open_counts(), likely_tallies(learner)
+        return stopping(learner, counts, sums, pending, likely, delta, tolerance)
 
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards so far contradict, strongest first.

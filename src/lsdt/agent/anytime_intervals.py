@@ -59,11 +59,11 @@ def intervals_of(
     if learner.rewards.family == "bernoulli":
         pending = learner.open_counts()[arms]
     else:
-        counts, sums = _before_open_decisions(learner)
+        counts, sums = before_open_decisions(learner)
     return anytime_intervals(counts[arms], sums[arms], learner.rewards, pending=pending)
 
 
-def _before_open_decisions(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def before_open_decisions(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return counts and sums of the rewards before every arm's first open decision, and merged ones.
 
     Plays that `AskedOrder` left out stay out when nothing is open any more: with them it would be another

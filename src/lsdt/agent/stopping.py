@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from lsdt._validation import checked_share_inside
+from lsdt.agent.anytime_intervals import before_open_decisions
 from lsdt.errors import Unsupported, counted
 from lsdt.policies.stopping import Ahead, StoppingRule
 from lsdt.policies.tolerance import tolerance_of
@@ -102,10 +103,11 @@ class Stopping:
         counts: NDArray[np.int64],
         sums: NDArray[np.float64],
         pending: NDArray[np.int64],
+        likely: tuple[NDArray[np.int64], NDArray[np.float64]],
         left_open: NDArray[np.int64] | None = None,
     ) -> None:
         self._side, self._rule, self._level = side, rule, level
-        self._counts, self._sums, self._pending = counts, sums, pending
+        self._counts, self._sums, self._pending, self._likely = counts, sums, pending, likely
         self._verdict: Verdict = rule.judge(counts, sums, pending)
         self.tolerance, self.note = rule.tolerance, rule.note
         self.pending = int(pending[rule.arms].sum())
@@ -179,15 +181,15 @@ class Stopping:
     def _ahead(self) -> Ahead:
         if self.stop or self.held_up:
             return Ahead(0)
-        return self._rule.tries_to_go(*self._expected(), self._level)
+        return self._rule.tries_to_go(*self._likely, self._level)
 
     @property
     def tries_to_go(self) -> int | None:
         """About how many more tries the policy ``'identify'`` needs; None where `no_estimate` says why.
 
         The median of 15 runs that are played ahead on means that fit rewards and relations. Pending decisions
-        are expected to pay the mean of their arm so far: 0 where they alone hold it up. It takes up to a
-        second with 100 candidates, and is not computed before it is asked for.
+        are taken to pay what their arm paid before its first open one: 0 where they alone hold it up. It
+        takes up to a second with 100 candidates, and is not computed before it is asked for.
         """
         return self._ahead.tries
 
@@ -198,17 +200,13 @@ class Stopping:
 
     @cached_property
     def held_up(self) -> bool:
-        """Whether pending decisions alone are in the way: at the means of their arms it would be known."""
+        """Whether pending decisions alone are in the way: if they pay what their arms did, it is known.
+
+        What an arm paid is read from the rewards before its first open decision.
+        """
         if self.stop or not self.pending or not self._rule.is_bounded:
             return False
-        return self._rule.judge(*self._expected()).least >= self.needed
-
-    def _expected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return counts and sums as if pending decisions had paid the means of their arms so far."""
-        if not self._rule.is_bounded:
-            return self._counts, self._sums
-        counts = np.where(self._counts > 0, self._counts + self._pending, 0)
-        return counts, self._sums * (counts / np.maximum(self._counts, 1))
+        return self._rule.judge(*self._likely).least >= self.needed
 
     @property
     def text(self) -> str:
@@ -252,19 +250,36 @@ class Stopping:
         return stopping_card(self, self._verdict.evidence, self._verdict.arms, self._side, self._level)
 
 
+def likely_tallies(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return counts and sums as they will be, about, when pending decisions are told.
+
+    An arm is taken to pay what it paid before its first open decision. All rewards told are too good a guide:
+    clicks are told at once, and their absence later. Where no reward comes before it, pending decisions count
+    as 0; arms without any reward stay so. Of unbounded rewards nothing is guessed.
+    """
+    counts, sums, pending = learner.counts, learner.sums, learner.open_counts()
+    if learner.rewards.family != "bernoulli" or not pending.any():
+        return counts.copy(), sums.copy()
+    before, paid = before_open_decisions(learner)
+    after = np.where(counts > 0, counts + pending, 0)
+    means = paid / np.maximum(before, 1)
+    return after, np.where(after > counts, np.clip(after * means, sums, sums + pending), sums)
+
+
 def stopping(
     learner: Learner,
     counts: NDArray[np.int64],
     sums: NDArray[np.float64],
     pending: NDArray[np.int64],
+    likely: tuple[NDArray[np.int64], NDArray[np.float64]],
     delta: float,
     tolerance: float | None,
 ) -> Stopping:
     """Return whether the best arm is known; see `Agent.stopping`.
 
-    The three arrays are copies: rewards told, their sums and pending decisions of every arm. Nothing else
-    that ever changes is read of the learner, so that it may go on learning meanwhile: the rule takes long to
-    make, and may have to be compiled.
+    All arrays are copies: rewards told, their sums and pending decisions of every arm, and `likely_tallies`.
+    Nothing else that ever changes is read of the learner, so that it may go on learning meanwhile: the rule
+    takes long to make, and may have to be compiled.
     """
     if learner.fading is not None:
         raise Unsupported(
@@ -276,4 +291,4 @@ def stopping(
     with _RULES_LOCK:
         rules = _RULES.setdefault(learner, _Rules())
     rule = rules.find(learner, width)
-    return Stopping(learner.side, rule, level, counts, sums, pending, learner.left_open)
+    return Stopping(learner.side, rule, level, counts, sums, pending, likely, learner.left_open)
