@@ -408,6 +408,13 @@ def test_hand_worked_log():
     assert not lies_between(in_epsilons(LINE), (steps[0]._replace(kind="order"), *steps[1:]), 2)
 
 
+def test_an_explanation_without_steps_says_so(monkeypatch):
+    monkeypatch.setattr(Log, "ends", lambda log, arm: [])
+    why = dict(logged(LINE))[2]
+    assert why.steps == ()
+    assert "No step-by-step proof was found" in why.text
+
+
 @pytest.mark.large
 def test_the_log_shows_every_arm_that_is_out(thorough):
     """Also where several classes were joined, and an arm lies between others by orders of two of them."""

@@ -180,17 +180,21 @@ def _signed_rows(
 
 
 class Grower:
-    """Classes while they grow, and the memory they need."""
+    """Classes while they grow, and the memory they need.
+
+    The growth takes the same course with a log as without one. Which orders it finds depends on that course,
+    so only then does the log hold every order that excluded an arm.
+    """
 
     def __init__(
         self, codes: kernel.Codes, effort: Effort, is_over: Callable[[], bool], most_logged: int = 0
     ) -> None:
-        self.codes, self.effort, self.is_over, self.is_logged = codes, effort, is_over, most_logged > 0
+        self.codes, self.effort, self.is_over = codes, effort, is_over
         n_arms = len(codes.similar_starts) - 1
         self.n_arms = n_arms
         self.classes = kernel.new_classes(len(codes.dissimilar), most_logged)
         self.classes.totals[0] = 1  # class 1 holds what is known for sure
-        self.frame, self.agenda = kernel.new_frame(n_arms, self.is_logged), kernel.new_agenda(n_arms)
+        self.frame, self.agenda = kernel.new_frame(n_arms, most_logged > 0), kernel.new_agenda(n_arms)
         self.part, self.n_parts = kernel.connected_parts(codes.similar_starts, codes.similar)
         self.pairs = np.array([len(codes.dissimilar) // 2])
         if self.n_parts > 1:
@@ -279,12 +283,9 @@ class Grower:
     def _grow_class(self, number: int, part: int, visits: float) -> None:
         """Grow a class that has just begun, to its end if it becomes large."""
         is_swept = self.n_arms >= _WORTH_SWEEPING and self.pairs[part] >= _SWEPT_SHARE * self.pairs.sum()
-        # Orders from a look around few arms have short proofs: where they are logged, these come first.
-        self.grow(number, part, visits, _LARGE if is_swept and not self.is_logged else 1.0)
+        self.grow(number, part, visits, _LARGE if is_swept else 1.0)
         if self.size(number) < _LARGE * self.pairs[part]:
             return
-        if self.is_logged:
-            self.grow(number, part, np.inf)
         if is_swept:
             self._sweep(number, part)
         self.grow(number, part, np.inf)

@@ -84,7 +84,8 @@ def explain_by_log(side: SideInformation, around: Field, arm: int, log: Log) -> 
     if not ends:
         text = (
             f"arm {side.label(arm)!r} cannot be the best: the relations determine the order of dissimilar "
-            "pairs, at least up to reflection, and whichever way it goes another arm lies above this one."
+            "pairs, at least up to reflection, and whichever way it goes another arm lies above this one. "
+            "No step-by-step proof was found: this rests on bounds on all arms, computed for each such way."
         )
         return Explanation(side, arm, False, text)
     learnt = log.trace(ends)
