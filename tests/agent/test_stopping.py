@@ -246,3 +246,16 @@ def test_an_estimate_of_the_tries_or_a_reason():
     many = lsdt.Agent(lsdt.SideInformation(1_001, epsilon=0.1), "ts").stopping()
     assert many.tries_to_go is None
     assert many.no_estimate == "with 1,001 candidates it would take too long to play ahead"
+
+
+def test_no_estimate_of_tries_while_many_decisions_are_pending():
+    agent = lsdt.Agent(lsdt.SideInformation(2, epsilon=0.1), "ucb1")
+    for arm in (0, 1):
+        for number in range(100):
+            agent.observe(arm, float(number % 2))
+    assert agent.stopping().no_estimate == ""
+    for _ in range(20):
+        agent.ask()
+    found = agent.stopping()
+    assert (found.stop, found.tries_to_go) == (False, None)
+    assert found.no_estimate == "20 decisions without a reward yet may change it by much"

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 
+_MOST_OPEN = 0.05  # of the decisions told: with more pending, tries to go would be a guess
+
+
 class _Rules:
     """The rules of a learner by tolerance: bounds among the candidates take a while, and stay the same."""
 
@@ -181,15 +184,19 @@ class Stopping:
     def _ahead(self) -> Ahead:
         if self.stop or self.held_up:
             return Ahead(0)
+        if self._rule.is_bounded and self.pending > _MOST_OPEN * self._counts.sum():
+            number = counted(self.pending, "decision")
+            return Ahead(None, f"{number} without a reward yet may change it by much")
         return self._rule.tries_to_go(*self._likely, self._level)
 
     @property
     def tries_to_go(self) -> int | None:
         """About how many more tries the policy ``'identify'`` needs; None where `no_estimate` says why.
 
-        The median of 15 runs that are played ahead on means that fit rewards and relations. Pending decisions
-        are taken to pay what their arm paid before its first open one: 0 where they alone hold it up. It
-        takes up to a second with 100 candidates, and is not computed before it is asked for.
+        The median of 15 runs that are played ahead on means that fit rewards and relations; 0 where pending
+        decisions alone hold it up. There is none while rewards in [0, 1] of more than a twentieth of the
+        decisions are pending: clicks told before their absence would make it far too small. It takes up to a
+        second with 100 candidates, and is not computed before it is asked for.
         """
         return self._ahead.tries
 
