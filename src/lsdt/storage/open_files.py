@@ -1,8 +1,8 @@
 """Whether the files of an SQLite store are still those that were opened.
 
-A file that is removed, renamed or replaced while it is open goes on taking writes, under a name that nobody
-will find; through a hard link it has a second log beside it (``-wal``), and the two overwrite each other.
-Looking takes a microsecond a file, so it is done after every commit, before anybody is answered.
+A file that is removed, renamed or replaced while it is open goes on taking writes under a name that is not
+found again; through a hard link it has a second log beside it (``-wal``), and the two overwrite each other.
+Looking takes a microsecond a file, so it is done after every commit, before a request is answered.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class Hosted:
     def cancel(self, request: messages.Cancel) -> messages.Cancelled:
         """Give decisions up: those that are named, or the first `MOST_CLOSED` of those before one.
 
-        Whoever wants all of these given up calls it until there were fewer.
+        To give up all of them, call it until it returns fewer.
         """
         self.check_ready()
         given = [word for word in ("decision", "decisions", "before") if getattr(request, word) is not None]
@@ -178,7 +178,7 @@ class Hosted:
         return isinstance(self.agent, Replica)
 
     def expire(self) -> int:
-        """Close decisions that nobody told in time, at most `MOST_CLOSED`; return how many."""
+        """Close decisions whose reward was not told in time, at most `MOST_CLOSED`; return how many."""
         if self.expiry is None or self.busy or self.leader or monotonic() < self.next_expiry:
             return 0
         n_gone = self.agent.expire(self.expiry.after, self.expiry.reward, most=MOST_CLOSED)

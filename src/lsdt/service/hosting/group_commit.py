@@ -209,10 +209,10 @@ class GroupCommit:
             asyncio.get_running_loop().call_soon(self._begin)
 
     async def look(self) -> None:
-        """Do nothing: nobody else writes to the log."""
+        """Do nothing: no other process writes to the log."""
 
     async def catch_up(self) -> None:
-        """Do nothing: nobody else writes to the log."""
+        """Do nothing: no other process writes to the log."""
 
     async def numbers(self, agent: Agent, n: int) -> None:
         """Do nothing: whoever decides alone counts alone."""
