@@ -6,6 +6,8 @@ import gzip
 import json
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import lsdt
@@ -139,3 +141,10 @@ def test_titles_of_other_items_are_refused(folder, tmp_path, capsys):
     (tmp_path / "other.csv").write_text("id,title\nx,A\n")
     assert main(["candidates", str(folder / "side.csv"), "--titles", str(tmp_path / "other.csv")]) == 2
     assert "has no title of any item: items are 1, 2, 5, ..., titles are of 'x'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", [[[1], [2]], [{"x": 1}, {"x": 2}]])
+def test_nested_columns_of_parquet_are_no_ids(tmp_path, kind):
+    pq.write_table(pa.table({"id": kind, "title": ["one", "two"]}), tmp_path / "titles.parquet")
+    with pytest.raises(lsdt.errors.LsdtError, match="its column 'id' holds .*; ids and titles are text"):
+        lsdt.ratings.read_titles(tmp_path / "titles.parquet")

@@ -121,8 +121,13 @@ def _of_parquet(path: Path) -> dict[str, str]:
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as opened:
-        names, n_rows = opened.schema_arrow.names, opened.metadata.num_rows
+        schema, n_rows = opened.schema_arrow, opened.metadata.num_rows
+    names = schema.names
     wanted = [names[0], names[_title_column(names)]]
+    for name in wanted:
+        kind = schema.types[names.index(name)]
+        if pa.types.is_nested(kind):
+            raise InvalidInput(f"its column {name!r} holds {kind}; ids and titles are text or numbers")
     if any(names.count(name) > 1 for name in wanted):
         raise InvalidInput(f"two of its columns have the same name; got {listed(names)}")
     require_memory(_ROW * n_rows, f"{n_rows:,} titles", "keep those of the items in the log")
