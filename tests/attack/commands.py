@@ -45,6 +45,7 @@ _CODES = {
     6,
     7,
     8,
+    9,
 }  # of docs/reference/command-line.md; 70 is a failure, 130 needs somebody to interrupt
 _LONGEST = 600  # seconds for a case
 _APART = 50  # one case of that many runs in a process of its own

@@ -193,7 +193,7 @@ class Simulate(Victim):
         found: dict[str, set[int]] = {}
         if (folder / "study.json").exists():
             found["the study"] = _matches(lambda: _regrets(folder), self.regrets)
-        for path in folder.glob("*.parquet"):
+        for path in folder.glob("[!.]*.parquet"):  # no leftovers of killed processes
             found.setdefault(path.name, _either(lambda path=path: len(pd.read_parquet(path)) > 0))
         if (folder / "table.csv").exists():  # holds times: no two are the same
             found["table.csv"] = _either(lambda: pd.read_csv(folder / "table.csv")["policy"].size == 2)
