@@ -47,7 +47,7 @@ def _of_path(path: Path, columns: Columns, layout: TextLayout, chunks: Chunks) -
             return json_batches(file, columns, chunks.text_bytes)
         if file is not None:
             return table_batches(file, columns, layout, chunks.text_bytes)
-    except (LsdtError, pa.ArrowException) as error:
+    except (LsdtError, pa.ArrowException, UnicodeDecodeError) as error:  # the latter: a damaged footer
         raise InvalidFile(f"{str(path)!r} cannot be read as a log: {error}") from None
     except DAMAGE as error:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
@@ -82,7 +82,7 @@ def _of_parquet(path: Path, columns: Columns, rows: int) -> Batches:
                         yield pa.RecordBatch.from_arrays(checked, names[0].listed)
             except InvalidInput as error:
                 raise InvalidFile(f"{str(file)!r} cannot be read as a log: {error}") from None
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise InvalidFile(f"{str(file)!r} cannot be read as a log: {error}") from None
 
     def row(number: int) -> str:
