@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 import zipfile
 from pathlib import Path
@@ -200,10 +201,11 @@ def _results() -> list[Specimen]:
 
 
 def _result(result: Any) -> tuple[Any, ...]:
-    """Return all that a result says, as plain data; NaN equals itself in text."""
+    """Return all that a result says, as plain data; NaN equals itself in text, and keys have no order."""
     told = result.policies, result.described, result.problem, result.seed, result.requested, result.partial
     arrays = [*result.arrays, result.checkpoints, result.numbers]
-    return repr(told), [array.tobytes() for array in arrays], repr(result), repr(result._more())
+    texts = [json.dumps(each, sort_keys=True, default=repr) for each in (told, result._more())]
+    return texts, [array.tobytes() for array in arrays], repr(result)
 
 
 def _snapshot() -> Specimen:

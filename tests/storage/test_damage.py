@@ -59,7 +59,7 @@ def flips(value):
 _COLUMNS = {
     "experiments": ("name", "created", "about", "compacted", "reserved", "checksum"),
     "notes": ("scope", "key", "time", "value", "checksum"),
-    "events": ("writer", "link", "kind", "time", "number", "arm", "data"),
+    "events": ("position", "writer", "link", "kind", "time", "number", "arm", "data"),
 }
 _TEXTS = ("name", "about", "scope", "key")
 
@@ -96,6 +96,24 @@ def test_no_bit_of_a_row_changes_what_is_read(path, table):
                     other.execute(f"{change}?", (value, row))
         assert content(store) == whole
     assert n_refused > 500
+
+
+@pytest.mark.parametrize("n_lost", [1, 3])
+def test_events_lost_behind_a_snapshot_are_noticed(tmp_path, n_lost):
+    """The snapshot knows what they did, so nothing else would miss them until somebody exports the log."""
+    path = tmp_path / "x.db"
+    with lsdt.Agent.open(f"sqlite:///{path}", "x", lsdt.SideInformation(2), policy="ucb1") as agent:
+        for _ in range(4):
+            agent.tell(agent.ask(), 1.0)
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("DELETE FROM events WHERE position > (SELECT max(position) FROM events) - ?", (n_lost,))
+    with pytest.raises(DamagedStore, match="are missing; restore the store from a backup"):
+        lsdt.Agent.open(f"sqlite:///{path}", "x")
+    with (
+        open_store(f"sqlite:///{path}", read_only=True) as store,
+        pytest.raises(DamagedStore, match="are missing"),
+    ):
+        list(store.read("x"))
 
 
 @pytest.mark.parametrize(

@@ -174,7 +174,7 @@ def test_a_log_that_was_changed_is_refused(path, damage):
     connection = sqlite3.connect(path)
     connection.executescript(damage)
     connection.close()
-    with opened(path) as store, pytest.raises(InvalidFile, match="the log is damaged: the event at position"):
+    with opened(path) as store, pytest.raises(InvalidFile, match="the log is damaged: .* position"):
         list(store.read("x"))
 
 

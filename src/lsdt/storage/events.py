@@ -143,6 +143,20 @@ def check_note(row: tuple[Any, ...], where: str) -> None:
         )
 
 
+def lost_events(position: int) -> DamagedStore:
+    """Return the error for events that a log without gaps lacks."""
+    return DamagedStore(
+        f"the log is damaged: events around position {position} are missing; restore the store from a backup"
+    )
+
+
+def check_positions(entries: Sequence[Any], after: int) -> None:
+    """Refuse a gap in a log whose positions have none, and events that were moved."""
+    for expected, entry in enumerate(entries, after + 1):
+        if entry[0] != expected:
+            raise lost_events(expected)
+
+
 def check_writers(entries: Sequence[Any], links: dict[int, bytes], known: Callable[[], set[int]]) -> None:
     """Refuse events of writers that never opened the log: of such an event, the writer was changed.
 

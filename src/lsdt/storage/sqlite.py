@@ -30,9 +30,11 @@ from lsdt.storage.events import (
     blob_checksum,
     check_chain,
     check_note,
+    check_positions,
     check_writers,
     first_link,
     link_of,
+    lost_events,
     now,
     row_checksum,
 )
@@ -508,9 +510,21 @@ class SqliteStore(Store):
         return self._read(self.number(name), after, batch)
 
     def _read(self, number: int, after: int, batch: int) -> Iterator[Sequence[Entry]]:
-        links = self._anchors(number, after)
+        # Looked up before the events: a writer may commit a snapshot in between.
+        covered = self._rows("SELECT max(position) FROM snapshots WHERE experiment = ?", (number,))[0][0]
+        compacted = self._rows("SELECT compacted FROM experiments WHERE id = ?", (number,))
+        if not compacted:
+            return  # deleted
+        links, first = self._anchors(number, after), compacted[0][0]
+        is_behind = START < after < first - 1
+        if is_behind or (after >= max(first, START + 1) and not links):
+            self._miss(number, after)
+        after = max(after, first - 1)  # the event at the oldest snapshot is kept
         while True:
             rows = self._rows(_READ, (number, after, batch))
+            check_positions(rows, after)
+            if len(rows) < batch and (rows[-1][0] if rows else after) < (covered or START):
+                self._miss(number, covered)
             if not rows:
                 return
             check_writers(rows, links, partial(self._writers, number))
@@ -520,10 +534,17 @@ class SqliteStore(Store):
                 return
             after = rows[-1][0]
 
+    def _miss(self, number: int, position: int) -> None:
+        """Refuse a log that lacks events, unless the whole experiment was deleted meanwhile."""
+        if self._rows("SELECT 1 FROM experiments WHERE id = ?", (number,)):
+            raise lost_events(position)
+
     def last(self, name: str, n: int, upto: int | None = None) -> Sequence[Entry]:
         """Return the last events."""
         rows = self._rows(_LAST, (self.number(name), _END if upto is None else upto, n))
         rows.reverse()
+        if rows:
+            check_positions(rows, rows[0][0] - 1)
         check_chain(rows, {})
         return list(map(_ENTRY, rows))
 

@@ -333,3 +333,33 @@ def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
         CASES["complete"].save(path)
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["side.csv"]
+
+
+@pytest.mark.parametrize("end", ["first", "last", "both, in part"])
+def test_a_parquet_file_without_its_metadata_is_known_as_ours_by_either_mark(tmp_path, end):
+    """It would else be read as a file from elsewhere, without its epsilon."""
+    path, mark = tmp_path / "side.parquet", b"\0lsdt side information\0\0"
+    lsdt.SideInformation(3, similar=[(0, 1)], epsilon=0.25).save(path)
+    data = bytearray(path.read_bytes())
+    places = data.index(mark), data.rindex(mark)
+    assert places[0] < places[1]
+    for place in {"first": places[:1], "last": places[1:]}.get(end, places):
+        length = 10 if end == "both, in part" else len(mark)
+        data[place : place + length] = bytes(length)
+    path.write_bytes(
+        data.replace(b"lsdt\x18", b"lsdu\x18").replace(b"GxzZHQ", b"GxzZHU")
+    )  # twice: once in base64
+    assert b"lsdt" not in pq.ParquetFile(path).schema_arrow.metadata
+    with pytest.raises(InvalidFile, match="what it says about itself was lost"):
+        lsdt.load(path)
+
+
+def test_a_parquet_file_without_metadata_and_marks_is_from_elsewhere(tmp_path):
+    path = tmp_path / "side.parquet"
+    pq.write_table(pq.read_table(_saved(tmp_path)).replace_schema_metadata(None), path)
+    assert lsdt.load(path).epsilon is None
+
+
+def _saved(folder):
+    lsdt.SideInformation(3, similar=[(0, 1)], epsilon=0.25).save(folder / "saved.parquet")
+    return folder / "saved.parquet"
