@@ -56,11 +56,11 @@ def test_names(store):
 
 
 def test_a_name_that_is_given_again_is_another_experiment(store):
-    before, place = store.number("drinks"), store.place("drinks", START)
+    before, cursor = store.number("drinks"), store.cursor("drinks", START)
     lease = store.lease("drinks")
     lease.append([ask(0), tell(0)])
-    assert lease.number == before == place.number == store.find("drinks").number
-    assert len(store.news([place])[0]) == 2
+    assert lease.number == before == cursor.number == store.find("drinks").number
+    assert len(store.read_new([cursor])[0]) == 2
     lease.release()
     store.delete("drinks", before)
     store.create("drinks", "tea alone", b"anew")
@@ -68,7 +68,7 @@ def test_a_name_that_is_given_again_is_another_experiment(store):
     later = store.lease("drinks")
     later.append([ask(number) for number in range(5)])
     assert later.number > before
-    assert [list(each) for each in store.news([place])] == [[]]  # it is not a place in this log
+    assert [list(each) for each in store.read_new([cursor])] == [[]]  # it is not a cursor in this log
     with pytest.raises(StoreFailed, match="given back"):
         lease.insert([ask(9)])
     later.release()
@@ -180,12 +180,12 @@ def test_snapshots_belong_to_an_event_and_make_earlier_ones_superfluous(store):
 
 def test_numbers_are_reserved_once(store):
     lease = store.lease("drinks")
-    assert store.reserve(lease, 10) == 0
-    assert store.reserve(lease, 5) == 10
+    assert store.reserve_numbers(lease, 10) == 0
+    assert store.reserve_numbers(lease, 5) == 10
     lease.append([ask(40)])
-    assert store.reserve(lease, 1) == 41
+    assert store.reserve_numbers(lease, 1) == 41
     lease.release()
-    assert store.reserve(store.lease("drinks"), 1) == 42
+    assert store.reserve_numbers(store.lease("drinks"), 1) == 42
 
 
 @pytest.mark.parametrize("n", [2, 32, 33, 100])
@@ -248,20 +248,20 @@ def test_news_of_several_logs(store):
     """Places move on by what was read, and a batch is a bound for each."""
     store.create("food", "", b"")
     leases = [store.lease(name) for name in ("drinks", "food")]
-    places = [store.place(name, START) for name in ("drinks", "food")]
-    assert [list(part) for part in store.news(places)] == [[], []]
+    cursors = [store.cursor(name, START) for name in ("drinks", "food")]
+    assert [list(part) for part in store.read_new(cursors)] == [[], []]
     with store.transaction():
         leases[0].insert([ask(number) for number in range(3)])
         leases[1].insert([ask(7)])
-        assert [list(part) for part in store.news(places)] == [[], []]  # nobody sees what is not committed
-    found = store.news(places, batch=2)
+        assert [list(part) for part in store.read_new(cursors)] == [[], []]  # not committed
+    found = store.read_new(cursors, batch=2)
     assert [[entry.number for entry in part] for part in found] == [[0, 1], [7]]
     leases[0].append([tell(1)])
-    found = store.news(places)
+    found = store.read_new(cursors)
     assert [[entry.number for entry in part] for part in found] == [[2, 1], []]
-    late = store.place("drinks", found[0][0].position)
-    assert [entry.number for entry in store.news([late])[0]] == [1]
-    assert list(store.news([])) == []
+    late = store.cursor("drinks", found[0][0].position)
+    assert [entry.number for entry in store.read_new([late])[0]] == [1]
+    assert list(store.read_new([])) == []
 
 
 def test_two_experiments_of_one_store_are_committed_together_and_read_apart(store):

@@ -96,7 +96,7 @@ def test_blocks_of_numbers_are_handed_out_once(replicas):
 
     def take(store, lease):
         for _ in range(50):
-            first = store.reserve(lease, 7)
+            first = store.reserve_numbers(lease, 7)
             taken.extend(range(first, first + 7))
 
     threads = [threading.Thread(target=take, args=pair) for pair in zip(replicas, leases, strict=True)]
@@ -199,7 +199,7 @@ def test_what_is_raised_within_a_transaction_takes_it_back(replicas):
 
 def test_an_experiment_that_was_deleted_meanwhile_cannot_be_written_to(replicas):
     first, second = replicas
-    place = first.place("x", 0)
+    cursor = first.cursor("x", 0)
     second.delete("x")
     with pytest.raises(InvalidInput, match="there is no experiment 'x'"):
         first.lease("x")
@@ -208,7 +208,7 @@ def test_an_experiment_that_was_deleted_meanwhile_cannot_be_written_to(replicas)
     assert first.compact("x") == 0
     assert all(first.lease("x").append([ask(0)]))  # another of the same name
     assert numbers(second) == [0]
-    assert [list(each) for each in first.news([place])] == [[]]
+    assert [list(each) for each in first.read_new([cursor])] == [[]]
 
 
 def test_a_follower_does_not_lead_another_experiment_of_the_same_name(postgresql_url):

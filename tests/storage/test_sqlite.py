@@ -237,7 +237,7 @@ def test_tables_without_epochs_and_checksums_are_refused_and_left_alone(path, ve
 def test_who_reads_hears_of_a_name_that_was_given_again(path):
     filled(path)
     with opened(path) as writes, opened(path, read_only=True) as reads:
-        place = reads.place("x", 5)
+        cursor = reads.cursor("x", 5)
         writes.delete("x")
         with pytest.raises(InvalidInput, match="there is no experiment 'x'"):
             reads.read("x")
@@ -245,7 +245,7 @@ def test_who_reads_hears_of_a_name_that_was_given_again(path):
         writes.lease("x").append([ASK._replace(number=number) for number in range(7)])
         assert reads.latest("x").blob == b"anew"
         assert sum(len(batch) for batch in reads.read("x")) == 7
-        assert list(reads.news([place])[0]) == []
+        assert list(reads.read_new([cursor])[0]) == []
 
 
 def test_a_migration_that_fails_changes_nothing(path, monkeypatch):

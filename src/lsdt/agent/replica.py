@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lsdt.agent.learner import Learner
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
-    from lsdt.storage import Entry, Place, Store
+    from lsdt.storage import Entry, LogCursor, Store
 
 
 class Proposal(NamedTuple):
@@ -69,7 +69,7 @@ class Replica(Agent):
     (1, 1, 0)
     """
 
-    place: Place
+    place: LogCursor
     _store: Store
 
     def _take(self, contents: Contents) -> None:
@@ -103,7 +103,7 @@ class Replica(Agent):
         contents = snapshot.from_bytes(kept.blob)
         replica = cls.__new__(cls)
         replica._take(contents)
-        replica._store, replica.place = store, store.place(name, kept.position)
+        replica._store, replica.place = store, store.cursor(name, kept.position)
         replica._snapshot_every = snapshot_every
         if replica.policy.folds and not follow:
             replica._write_with(store.lease(name, exclusive=False))
@@ -112,7 +112,7 @@ class Replica(Agent):
             replica.catch_up()
             replica._check_number(number, store.number(name))  # numbers ascend: all of it was of one
             if replica._lease is not None:
-                replica.grant(store.reserve(replica._lease, replica.n_block), replica.n_block)
+                replica.grant(store.reserve_numbers(replica._lease, replica.n_block), replica.n_block)
         except BaseException:
             replica._snapshot_every = 0
             replica.close()
@@ -310,7 +310,7 @@ class Replica(Agent):
     def catch_up(self) -> None:
         """Fold all there is."""
         while True:
-            (entries,) = self._store.news([self.place])
+            (entries,) = self._store.read_new([self.place])
             if not entries:
                 return
             self.fold(entries)

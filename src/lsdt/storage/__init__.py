@@ -7,15 +7,15 @@ child may not use a store of its parent.
 """
 
 from lsdt.storage.events import Entry, Event, Kind, new_epoch, now
-from lsdt.storage.store import Experiment, Lease, Place, Snapshot, Store, open_store
+from lsdt.storage.store import ExperimentRecord, Lease, LogCursor, Snapshot, Store, open_store
 
 __all__ = [
     "Entry",
     "Event",
-    "Experiment",
+    "ExperimentRecord",
     "Kind",
     "Lease",
-    "Place",
+    "LogCursor",
     "Snapshot",
     "Store",
     "new_epoch",

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage.events import CLOSING, START, Entry, Event, Kind, check_chain, first_link, link_of, now
 from lsdt.storage.forks import FORKED, watch_forks
-from lsdt.storage.store import Experiment, Lease, Snapshot, Store, another, checked_name, no_experiment
+from lsdt.storage.store import ExperimentRecord, Lease, Snapshot, Store, another, checked_name, no_experiment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lsdt.storage.store import Place
+    from lsdt.storage.store import LogCursor
 
 _NAMED: dict[str, MemoryStore] = {}
 
@@ -30,7 +30,7 @@ def open_memory(key: str, durability: str) -> MemoryStore:
 class _Log:
     """What is kept under one name; `entries` and `snapshots` are those committed."""
 
-    def __init__(self, experiment: Experiment, blob: bytes) -> None:
+    def __init__(self, experiment: ExperimentRecord, blob: bytes) -> None:
         self.experiment = experiment
         self.entries: list[Entry] = []
         self.snapshots = [Snapshot(START, experiment.created, blob)]
@@ -78,9 +78,9 @@ class MemoryStore(Store):
             if name in self._logs:
                 raise InvalidInput(f"there is an experiment {name!r} in {self.url} already")
             self._n_made += 1
-            self._logs[name] = _Log(Experiment(name, now(), about, START, self._n_made), bytes(blob))
+            self._logs[name] = _Log(ExperimentRecord(name, now(), about, START, self._n_made), bytes(blob))
 
-    def list(self) -> tuple[Experiment, ...]:
+    def list(self) -> tuple[ExperimentRecord, ...]:
         """Return all experiments."""
         with self._lock:
             self._check()
@@ -152,7 +152,7 @@ class MemoryStore(Store):
             self._notes |= self._open_notes
             self._open, self._open_notes = [], {}
 
-    def reserve(self, lease: Lease, n: int) -> int:
+    def reserve_numbers(self, lease: Lease, n: int) -> int:
         """Return the first of some new numbers."""
         with self._lock:
             log = self._log(lease.name)
@@ -185,17 +185,17 @@ class MemoryStore(Store):
         check_chain(found, {})
         return found
 
-    def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
-        """Return what is new behind each place."""
+    def read_new(self, cursors: Sequence[LogCursor], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
+        """Return what is new behind each cursor."""
         found: list[Sequence[Entry]] = []
-        for place in places:
+        for cursor in cursors:
             with self._lock:
                 self._check()
-                log = self._logs.get(place.name)
-                is_there = log is not None and log.experiment.number == place.number
-                entries = next(self.read(place.name, place.position, batch=batch), ()) if is_there else ()
+                log = self._logs.get(cursor.name)
+                is_there = log is not None and log.experiment.number == cursor.number
+                entries = next(self.read(cursor.name, cursor.position, batch=batch), ()) if is_there else ()
             if entries:
-                place.position = entries[-1].position
+                cursor.position = entries[-1].position
             found.append(entries)
         return found
 

@@ -39,9 +39,9 @@ from lsdt.storage.events import (
 from lsdt.storage.forks import FORKED, watch_forks
 from lsdt.storage.migrations import POSTGRESQL, missing_steps
 from lsdt.storage.store import (
-    Experiment,
+    ExperimentRecord,
     Lease,
-    Place,
+    LogCursor,
     Snapshot,
     Store,
     another,
@@ -150,7 +150,7 @@ def _shown(url: str) -> str:
     return f"{scheme}://{who.partition(':')[0]}{at}{where}"
 
 
-def _experiment(row: tuple[Any, ...]) -> Experiment:
+def _experiment(row: tuple[Any, ...]) -> ExperimentRecord:
     name, created, about, compacted, *rest = row
     return experiment_of(name, created, about, int(compacted), *rest)
 
@@ -306,7 +306,7 @@ class PostgresqlStore(Store):
         if found is None:
             raise InvalidInput(f"there is an experiment {name!r} in {self.url} already")
 
-    def list(self) -> tuple[Experiment, ...]:
+    def list(self) -> tuple[ExperimentRecord, ...]:
         """Return all experiments."""
         rows = self._rows(f'{_EXPERIMENTS} ORDER BY name COLLATE "C"')
         return tuple(_experiment(row) for row in rows)
@@ -457,7 +457,7 @@ class PostgresqlStore(Store):
                 with self._writing(commit=True):
                     pass
 
-    def reserve(self, lease: Lease, n: int) -> int:
+    def reserve_numbers(self, lease: Lease, n: int) -> int:
         """Return the first of some new numbers."""
         self._check_lease(lease)
         number = lease.number
@@ -515,29 +515,29 @@ class PostgresqlStore(Store):
         check_chain(entries, {})
         return entries
 
-    def place(self, name: str, position: int) -> Place:
-        """Return a place to read on from."""
+    def cursor(self, name: str, position: int) -> LogCursor:
+        """Return a cursor to read on from."""
         number = self.number(name)
-        return Place(name, number, position, self._anchors(number, position))
+        return LogCursor(name, number, position, self._anchors(number, position))
 
-    def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
-        """Return the settled events behind each place, with one query for all."""
-        found: list[list[Entry]] = [[] for _ in places]
-        if not places:
+    def read_new(self, cursors: Sequence[LogCursor], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
+        """Return the settled events behind each cursor, with one query for all."""
+        found: list[list[Entry]] = [[] for _ in cursors]
+        if not cursors:
             return found
-        split = [divmod(place.position, _ROWS) for place in places]
+        split = [divmod(cursor.position, _ROWS) for cursor in cursors]
         values = (
-            [place.number for place in places],
+            [cursor.number for cursor in cursors],
             [str(at) for at, _ in split],
             [at for _, at in split],
         )
         for turn, moment, row, *rest in self._rows(_NEWS, (*values, batch)):
             found[turn - 1].append(Entry(moment * _ROWS + row, *rest))
-        for place, entries in zip(places, found, strict=True):
+        for cursor, entries in zip(cursors, found, strict=True):
             if entries:
-                check_writers(entries, place.links, partial(self._writers, place.number))
-                check_chain(entries, place.links)
-                place.position = entries[-1].position
+                check_writers(entries, cursor.links, partial(self._writers, cursor.number))
+                check_chain(entries, cursor.links)
+                cursor.position = entries[-1].position
         return found
 
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:

@@ -43,7 +43,7 @@ from lsdt.storage.forks import FORKED, watch_forks
 from lsdt.storage.migrations import APPLICATION, SQLITE, missing_steps
 from lsdt.storage.open_files import OpenFiles
 from lsdt.storage.store import (
-    Experiment,
+    ExperimentRecord,
     Lease,
     Snapshot,
     Store,
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from lsdt.storage.store import Place
+    from lsdt.storage.store import LogCursor
 
 _OPEN: dict[Path, SqliteStore] = {}
 _OPEN_LOCK = RLock()
@@ -357,7 +357,7 @@ class SqliteStore(Store):
                 row = (number, START, now(), blob, blob_checksum(START, blob))
                 writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?)", row)
 
-    def list(self) -> tuple[Experiment, ...]:
+    def list(self) -> tuple[ExperimentRecord, ...]:
         """Return all experiments."""
         return tuple(_experiment(row) for row in self._rows(f"{_EXPERIMENTS} ORDER BY name"))
 
@@ -489,7 +489,7 @@ class SqliteStore(Store):
                 with self._writing(commit=True):
                     pass
 
-    def reserve(self, lease: Lease, n: int) -> int:
+    def reserve_numbers(self, lease: Lease, n: int) -> int:
         """Return the first of some new numbers."""
         self._check_lease(lease)
         number = lease.number
@@ -548,13 +548,13 @@ class SqliteStore(Store):
         check_chain(rows, {})
         return list(map(_ENTRY, rows))
 
-    def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
-        """Return what is new behind each place."""
+    def read_new(self, cursors: Sequence[LogCursor], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
+        """Return what is new behind each cursor."""
         found: list[Sequence[Entry]] = []
-        for place in places:
-            entries = next(self._read(place.number, place.position, batch), ())
+        for cursor in cursors:
+            entries = next(self._read(cursor.number, cursor.position, batch), ())
             if entries:
-                place.position = entries[-1].position
+                cursor.position = entries[-1].position
             found.append(entries)
         return found
 
@@ -717,7 +717,7 @@ class SqliteStore(Store):
                     connection.close()
 
 
-def _experiment(row: tuple[Any, ...]) -> Experiment:
+def _experiment(row: tuple[Any, ...]) -> ExperimentRecord:
     name, created, about, *rest = row
     return experiment_of(name.decode(errors="replace"), created, about.decode(errors="replace"), *rest)
 

@@ -45,7 +45,7 @@ _LONGEST_NAME = 200
 _SCHEMES = ("memory", "sqlite", "postgresql")
 
 
-class Experiment(NamedTuple):
+class ExperimentRecord(NamedTuple):
     """A name in a store.
 
     Attributes
@@ -88,7 +88,7 @@ class Snapshot(NamedTuple):
     blob: bytes
 
 
-class Place:
+class LogCursor:
     """How far the log of the experiment `number` was read, and the last link of every writer up to there."""
 
     __slots__ = ("links", "name", "number", "position")
@@ -161,10 +161,10 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def list(self) -> tuple[Experiment, ...]:
+    def list(self) -> tuple[ExperimentRecord, ...]:
         """Return all experiments, by name."""
 
-    def find(self, name: str) -> Experiment | None:
+    def find(self, name: str) -> ExperimentRecord | None:
         """Return one experiment, or None; one that is damaged is refused."""
         found = next((each for each in self.list() if each.name == name), None)
         if found is not None:
@@ -242,7 +242,7 @@ class Store(ABC):
         self.commit()
 
     @abstractmethod
-    def reserve(self, lease: Lease, n: int) -> int:
+    def reserve_numbers(self, lease: Lease, n: int) -> int:
         """Return the first of `n` consecutive numbers for decisions that nobody else gets.
 
         Durable when it returns: a number that was reserved and never asked is a gap, not a repeat.
@@ -278,13 +278,13 @@ class Store(ABC):
         Takes as long as `n` events do, however long the log. Checksums are compared.
         """
 
-    def place(self, name: str, position: int) -> Place:
-        """Return a place to read on from with `news`."""
-        return Place(name, self.number(name), position, {})
+    def cursor(self, name: str, position: int) -> LogCursor:
+        """Return a cursor to read on from with `read_new`."""
+        return LogCursor(name, self.number(name), position, {})
 
     @abstractmethod
-    def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
-        """Return the settled events behind each place, at most `batch` of each, and move the places on.
+    def read_new(self, cursors: Sequence[LogCursor], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
+        """Return the settled events behind each cursor, at most `batch` of each, and move the cursors on.
 
         For those who follow logs that others write to: many logs, looked at again and again. Of an experiment
         that was deleted there is nothing new, whoever was given its name.
@@ -434,10 +434,10 @@ def experiment_checksum(
 
 def experiment_of(
     name: str, created: int, about: str, compacted: int, number: int, reserved: int, checksum: bytes
-) -> Experiment:
+) -> ExperimentRecord:
     """Return an experiment as its row in a database has it."""
     fits = experiment_checksum(name, created, about, compacted, number, reserved) == checksum
-    return Experiment(name, created, about, compacted, number, fits)
+    return ExperimentRecord(name, created, about, compacted, number, fits)
 
 
 def no_experiment(name: str, names: Sequence[str], url: str) -> InvalidInput:

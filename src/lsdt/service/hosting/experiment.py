@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet
     from lsdt.service.hosting.group_commit import Outcome
     from lsdt.side_information import SideInformation
-    from lsdt.storage import Experiment
+    from lsdt.storage import ExperimentRecord
 
 Made = TypeVar("Made")
 MOST_AT_ONCE = 10_000  # decisions of one request: more would keep all others waiting
 MOST_CLOSED = 1_000  # decisions that are closed in one turn of the loop: some 10 ms
 
 
-def tag(about: Experiment) -> str:
+def tag(about: ExperimentRecord) -> str:
     """Return what notes beside an experiment are kept under: not that of another one that had its name."""
     return f"{about.created} {about.name}"
 
@@ -46,7 +46,12 @@ class Hosted:
     activity: Activity
 
     def __init__(
-        self, agent: Agent, about: Experiment, key: bytes, paused: bool, activity: Activity | None = None
+        self,
+        agent: Agent,
+        about: ExperimentRecord,
+        key: bytes,
+        paused: bool,
+        activity: Activity | None = None,
     ) -> None:
         self.name, self.created, self.paused = about.name, about.created, paused
         self.tag = tag(about)

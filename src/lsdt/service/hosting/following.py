@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lsdt.service.hosting import Hosted, Service
-    from lsdt.storage import Entry, Experiment, Store
+    from lsdt.storage import Entry, ExperimentRecord, Store
 
 log = logging.getLogger("lsdt.service")
 _EVERY = 0.5  # seconds between two looks into the logs
@@ -28,7 +28,7 @@ READ_ONLY = "this service is read-only"
 class _Seen(NamedTuple):
     """What a look found: the experiments, those opened, and what is new in the logs of the others."""
 
-    listed: dict[str, Experiment]
+    listed: dict[str, ExperimentRecord]
     paused: set[str]
     opened: dict[str, tuple[Replica, Activity]]
     broken: dict[str, str]
@@ -40,7 +40,7 @@ class _Seen(NamedTuple):
         return all(len(entries) < _BATCH for _, entries in self.news)
 
 
-def followed(store: Store, about: Experiment) -> tuple[Replica, Activity]:
+def followed(store: Store, about: ExperimentRecord) -> tuple[Replica, Activity]:
     """Return a replica that never writes, and what its page shows."""
     replica = Replica.join(store, about.name, follow=True)
     return replica, Activity.read(store, about.name, replica, expiry_of(about.about))
@@ -108,7 +108,7 @@ class Following:
         followed = [each for each in list(service.hosted.values()) if isinstance(each.agent, Replica)]
         places = [each.agent.place for each in followed if isinstance(each.agent, Replica)]
         before = {place.name: place.position for place in places}
-        news = [store.news([place], _BATCH)[0] for place in places]
+        news = [store.read_new([place], _BATCH)[0] for place in places]
         # Listed after the logs were read: what was compacted meanwhile shows.
         listed = {each.name: each for each in store.list()}
         seen = _Seen(listed, set(store.recall(PAUSED)), {}, {}, [])
@@ -127,7 +127,7 @@ class Following:
                 self._open(store, about, seen)
         return seen
 
-    def _open(self, store: Store, about: Experiment, seen: _Seen) -> None:
+    def _open(self, store: Store, about: ExperimentRecord, seen: _Seen) -> None:
         name = about.name
         try:
             about.check()

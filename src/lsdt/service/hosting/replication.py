@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lsdt.agent import Agent
     from lsdt.service.hosting import Hosted, Service
-    from lsdt.storage import Entry, Experiment, Store
+    from lsdt.storage import Entry, ExperimentRecord, Store
 
 log = logging.getLogger("lsdt.service")
 PAUSED = "paused"
@@ -40,7 +40,7 @@ _LONGEST_WAIT = 60.0  # seconds between two tries to open an experiment that can
 class Reopened(NamedTuple):
     """An experiment of a store that was opened again: its agent, who else decides, what its page shows."""
 
-    about: Experiment
+    about: ExperimentRecord
     agent: Agent
     leader: str
     activity: Activity
@@ -49,7 +49,7 @@ class Reopened(NamedTuple):
 class _Seen(NamedTuple):
     """What the store says."""
 
-    experiments: dict[str, Experiment]
+    experiments: dict[str, ExperimentRecord]
     paused: set[str]
     leaving: set[str]
 
@@ -62,7 +62,7 @@ class _Broken(NamedTuple):
     wait: float
 
 
-def joined(store: Store, about: Experiment) -> tuple[Agent, str]:
+def joined(store: Store, about: ExperimentRecord) -> tuple[Agent, str]:
     """Return an agent of an experiment; where somebody else decides alone, one that follows, and who."""
     about.check()
     replica = Replica.join(store, about.name)
@@ -186,7 +186,7 @@ class Replication:
                 elif tag(kept) not in service.going and self._is_to_open(kept):
                     await asyncio.to_thread(self._open, kept, tag(kept) in seen.paused)
 
-    def _is_to_open(self, kept: Experiment) -> bool:
+    def _is_to_open(self, kept: ExperimentRecord) -> bool:
         """Return whether to open an experiment: one that is new here, or could not be opened before.
 
         Another one may have the name now. And what was wrong may have been that another service was just
@@ -203,7 +203,7 @@ class Replication:
         self._broken[kept.name] = _Broken(known.tag, time + known.wait, wait)
         return True
 
-    def _open(self, kept: Experiment, is_paused: bool) -> None:
+    def _open(self, kept: ExperimentRecord, is_paused: bool) -> None:
         service = self._service
         service.open_at_start(kept, is_paused)
         if kept.name in service.broken and is_gone(service.store, kept):  # while it was opened
@@ -305,7 +305,7 @@ class Replication:
         return store, opened, broken
 
 
-def is_gone(store: Store, about: Experiment) -> bool:
+def is_gone(store: Store, about: ExperimentRecord) -> bool:
     """Return whether an experiment was deleted, even where another one has its name now."""
     return all((each.name, each.number) != (about.name, about.number) for each in store.list())
 

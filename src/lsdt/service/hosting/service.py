@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from lsdt.service.requests import Caller
     from lsdt.service.settings import Settings
     from lsdt.side_information import SideInformation
-    from lsdt.storage import Experiment
+    from lsdt.storage import ExperimentRecord
 
 log = logging.getLogger("lsdt.service")
 _SCOPE = "service"
@@ -112,7 +112,7 @@ class Service:
             return self.replication.commits()
         return GroupCommit(self.store, self.metrics, self.settings.most_waiting)
 
-    def open_at_start(self, each: Experiment, paused: bool) -> None:
+    def open_at_start(self, each: ExperimentRecord, paused: bool) -> None:
         """Serve an experiment; one that cannot be opened is left out."""
         try:
             each.check()
@@ -125,7 +125,9 @@ class Service:
             self.broken[each.name] = str(error)
             log.error("experiment cannot be opened", extra={"experiment": each.name, "error": str(error)})
 
-    def show(self, each: Experiment, replica: Replica, activity: Activity, paused: bool = False) -> Hosted:
+    def show(
+        self, each: ExperimentRecord, replica: Replica, activity: Activity, paused: bool = False
+    ) -> Hosted:
         """Show an experiment that somebody else decides for."""
         hosted = self.hosted.get(each.name)
         if hosted is None or hosted.created != each.created:
@@ -135,7 +137,7 @@ class Service:
         hosted.leader = READ_ONLY
         return hosted
 
-    def _open(self, each: Experiment, paused: bool = False) -> Hosted:
+    def _open(self, each: ExperimentRecord, paused: bool = False) -> Hosted:
         leader = ""
         if self.settings.read_only:
             return self.show(each, *followed(self.store, each), paused)

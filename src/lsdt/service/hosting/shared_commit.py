@@ -148,9 +148,9 @@ class SharedCommit(GroupCommit):
             for lease in sorted(by_lease, key=lambda lease: lease.name):
                 self._write_events(lease, units, by_lease[lease], new)
             for replica, n in needs:
-                grants.append((replica, store.reserve(_lease(replica), n), n))
+                grants.append((replica, store.reserve_numbers(_lease(replica), n), n))
         outcomes = [Outcome(new[at], stored.get(at)) for at in range(len(units))]
-        return _Written(outcomes, grants, store.news([replica.place for replica in replicas], _BATCH))
+        return _Written(outcomes, grants, store.read_new([replica.place for replica in replicas], _BATCH))
 
     def _write_notes(self, units: list[_Unit]) -> dict[int, bytes]:
         """Insert the notes of a group; return what is kept already, by the place of the unit."""
