@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +20,8 @@ from lsdt.policies.offline import offline_step
 
 if TYPE_CHECKING:
     from lsdt.kernel.state import Real, Reals, Whole, Wholes
+
+ROOT = Path(__file__).parent.parent.parent
 
 MODULE = """
 from __future__ import annotations
@@ -120,6 +124,30 @@ def test_a_users_compiled_policy_is_kept_on_disk_until_its_file_changes(tmp_path
     assert forks(BEGIN, *steps, folder=tmp_path) == [["3", "0"], ["3", "1"], ["4", "0"], ["4", "1"]]
 
 
+# The policies of the handbook, and an agent that is asked, closed and opened again.
+HANDBOOK = """
+import lsdt, handbook
+side = lsdt.SideInformation(5)
+result = lsdt.simulate(lsdt.problems.given([.1, .2, .3, .4, .5], side), ["mine", "in_turn"], 20, 2)
+print(*result.plays("in_turn")[1], result.plays("mine")[0].sum())
+def open_again():
+    return lsdt.Agent.open("memory://turns", "turns", side, policy="in_turn", snapshot_every=0)
+agent = open_again()
+print(*(decision.arm for decision in agent.ask(3)), agent.ask(allowed=[0, 1]).arm)
+agent.close()
+print(*(decision.arm for decision in open_again().ask(5)))
+"""
+
+
+@pytest.mark.large
+def test_the_policies_of_the_handbook(tmp_path):
+    """One of them counts asks: in a study, with decisions pending, and restored from a log."""
+    section = (ROOT / "docs/handbook/policies.md").read_text().partition("## Your own policy")[2]
+    blocks = [block for block in re.findall("```python\n(.*?)```", section, re.DOTALL) if "register" in block]
+    (tmp_path / "handbook.py").write_text("".join(blocks))
+    assert " ".join(run_script(tmp_path, HANDBOOK)) == "4 4 4 4 4 20 0 1 2 0 1 2 3 4 0"
+
+
 def test_registering():
     with pytest.raises(InvalidInput, match=r"takes an lsdt.policies.Specification \(docs/.*\); got str"):
         lsdt.policies.register("ucb1")
@@ -182,6 +210,7 @@ MINE = lsdt.policies.Specification(
             r"select is called as select\(state, allowed, stream\): too many positional",
         ),
         ({"update": "add"}, r"update must be a function, update\(state, arm, reward, stream\); got 'add'"),
+        ({"asked": lambda state: None}, r"asked is called as asked\(state, arm, allowed, stream\)"),
         ({"needs": frozenset({"order"})}, "mine: needs must be one of 'complete', .*; got 'order'"),
         ({"offline": "all"}, "mine: offline must be one of '', 'paper', 'propagation'; got 'all'"),
         ({"eliminates": True}, "eliminates needs a field 'alive'; the state has scale, first, counts, sums"),

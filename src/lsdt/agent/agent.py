@@ -313,7 +313,7 @@ class Agent:
         if learner.fading is not None:
             learner.advance(time)
         arm, probability = learner.select(number, flags, n_draws)
-        learner.open_decision(number, arm, time, self._epoch)
+        learner.open_decision(number, arm, time, self._epoch, flags)
         return Decision(number, arm, learner.label(arm), probability, self._epoch)
 
     def _asked(self, decisions: list[Decision], flags: NDArray[np.bool_] | None) -> list[Event]:

@@ -177,7 +177,7 @@ class Learner:
             self._start = policy.keep_start(self.player, state)
             self.fading = Fading(forget, [np.zeros(side.n_arms) for _ in range(3)])
         self._is_randomised = policy.randomised  # asked for in every decision
-        self._folds = policy.folds
+        self._counts_asks = policy.counts_asks
         self._ahead: Packed | None = None
         self._ahead_mark = (0, 0)
         self._word_lag = (len(self.player.packed.buffer) >> _FEW_WORDS).bit_length()
@@ -224,7 +224,7 @@ class Learner:
 
         While decisions are pending, the arm is chosen on a state that runs ahead: it has learned, for each of
         them, the mean of its arm so far. So ten asks before the first tell do not all name the same arm, and
-        nothing that was not observed enters the state itself.
+        nothing that was not observed enters the state itself. Nothing is changed: `open_decision` does that.
 
         Parameters
         ----------
@@ -237,24 +237,21 @@ class Learner:
         """
         if self.retired is not None:
             flags = self._in_play(flags)
+            if not flags.any():
+                raise InvalidInput("all arms that may be played have retired; allow others")
         if not self.pending and not n_draws:
             return self._arm(self._select(self.player.packed, number, flags)), self._sure
         packed = self._state_ahead() if self.pending else self.player.packed
         estimate = n_draws > 0 and self._is_randomised
         chances = self._chances(packed, number, flags, n_draws) if estimate else None
         chosen = self._select(packed, number, flags)
-        if not self._folds and self.pending:  # the state itself moves on too: epochs, turns
-            self._select(self.player.packed, number, flags)
         return self._arm(chosen), self._sure if chances is None else float(chances[chosen])
 
     def _in_play(self, flags: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
         """Return which of the policy's arms may be played, those that retired left out."""
         assert self.retired is not None
         left = ~self.retired[self.arms]
-        left = left if flags is None else left & flags
-        if not left.any():
-            raise InvalidInput("all arms that may be played have retired; allow others")
-        return left
+        return left if flags is None else left & flags
 
     def _select(self, packed: Packed, number: int, flags: NDArray[np.bool_] | None) -> int:
         chosen = self.player.select_in(packed, number, flags)
@@ -332,8 +329,12 @@ class Learner:
 
     # ---------------------------------------------------------------- events
 
-    def open_decision(self, number: int, arm: int, time: int, epoch: int) -> None:
-        """Wait for the reward of a decision."""
+    def open_decision(
+        self, number: int, arm: int, time: int, epoch: int, flags: NDArray[np.bool_] | None = None
+    ) -> None:
+        """Count the ask of a decision, and wait for its reward; `flags` are those of `select`."""
+        if self._counts_asks:
+            self._count_ask(number, arm, flags)
         if number not in self.pending.foreseen:
             self._teach_ahead(number, arm)
         self.pending.put(number, arm, time)
@@ -342,6 +343,20 @@ class Learner:
         self.n_asked += 1
         if number >= self.next_number:
             self.next_number = number + 1
+
+    def _count_ask(self, number: int, arm: int, flags: NDArray[np.bool_] | None) -> None:
+        """Tell the policy that it was asked, in the state itself and in the one that runs ahead."""
+        place = self.place(arm)
+        if place < 0:  # chosen before an extension that is earlier in the log: the policy plays other arms
+            return
+        if self.retired is not None:
+            flags = self._in_play(flags)
+        if flags is not None and not flags[place]:  # likewise: it has retired
+            flags = flags.copy()
+            flags[place] = True
+        if self.pending and number not in self.pending.foreseen:
+            self.player.asked_in(self._state_ahead(), number, place, flags)
+        self.player.asked_in(self.player.packed, number, place, flags)
 
     def foresee(self, number: int, arm: int, time: int) -> None:
         """Wait for the reward of a decision that is not in the log yet: only the state ahead knows of it."""
@@ -407,19 +422,18 @@ class Learner:
         self.n_changes += 1
 
     def apply(self, entry: Entry) -> None:
-        """Fold an event: be what the agent was after it, without deciding anything again.
+        """Apply an event of the log; nothing is decided again.
 
-        Only policies whose choices depend on having been asked select again, as they did; that another arm
-        comes out is refused. Extensions are the agent's to fold, since they choose a policy.
+        Extensions are for the agent to apply, since they choose a policy.
         """
         _, epoch, _, kind, time, number, arm, reward, data = entry
         if not -1 <= arm < self.side.n_arms:
             raise InvalidFile(f"the log has an event of arm {arm}, and there are {self.side.n_arms} arms")
         if kind == Kind.ASK:
             self.advance(time)
-            if not self._folds:
-                self._select_again(number, arm, data)
-            self.open_decision(number, arm, time, epoch)
+            mask = data if self._counts_asks else None
+            flags = None if mask is None else unpack_flags(mask, len(self.arms))
+            self.open_decision(number, arm, time, epoch, flags)
         elif kind == Kind.TELL or kind == Kind.CANCEL or kind == Kind.EXPIRE:
             self.close_decision(number, arm, reward, time)
         elif kind == Kind.OBSERVE:
@@ -436,15 +450,6 @@ class Learner:
                 self.absorb(lesson)
         else:
             raise InvalidFile(f"the log has an event of kind {kind}, which this version does not know")
-
-    def _select_again(self, number: int, arm: int, data: bytes | None) -> None:
-        flags = None if data is None else unpack_flags(data, len(self.arms))
-        chosen, _ = self.select(number, flags)
-        if chosen != arm:
-            raise InvalidFile(
-                f"the log has decision {number} for arm {arm}, and {self.policy.label!r} chooses {chosen} "
-                "there; was it written by another version?"
-            )
 
     def fold(self, entries: Sequence[Entry]) -> None:
         """Fold many events at once; see `apply`.
@@ -467,7 +472,7 @@ class Learner:
             raise InvalidFile(f"the log has an event of an arm outside of the {n_arms} that there are")
         n_asks = [entry[3] for entry in entries].count(int(Kind.ASK))
         last = (self.n_changes + len(entries) - n_asks) >> lag << lag
-        if self._folds and last > self.n_changes:
+        if not self._counts_asks and last > self.n_changes:  # asks that count are applied one by one
             entries = self._fold_until(entries, last - self.n_changes)
         for entry in entries:
             self.apply(entry)
@@ -706,7 +711,8 @@ class Learner:
     def state_now(self) -> Any:
         """Return the policy's state as the next decision finds it: what is pending counts, epochs ended."""
         packed = self._with_pending() if self.pending else self.player.packed.copy()
-        self.player.select_in(packed, self.next_number)
+        arm = self.player.select_in(packed, self.next_number)
+        self.player.asked_in(packed, self.next_number, arm)
         return state_of(type(self.player.state), *packed)
 
 
@@ -722,6 +728,6 @@ def unpack_flags(data: bytes, n_arms: int) -> NDArray[np.bool_]:
     """Return the mask again."""
     if data[:1] == b"\x02":
         return np.unpackbits(np.frombuffer(data, np.uint8, offset=1), count=n_arms).astype(bool)
-    flags = np.full(n_arms, data[:1] == b"\x00")
-    flags[np.frombuffer(data, "<i4", offset=1)] = data[:1] == b"\x01"
+    flags, listed = np.full(n_arms, data[:1] == b"\x00"), np.frombuffer(data, "<i4", offset=1)
+    flags[listed[listed < n_arms]] = data[:1] == b"\x01"  # written before an extension that left fewer arms
     return flags

@@ -105,7 +105,7 @@ class Replica(Agent):
         replica._take(contents)
         replica._store, replica.place = store, store.cursor(name, kept.position)
         replica._snapshot_every = snapshot_every
-        if replica.policy.folds and not follow:
+        if not replica.policy.counts_asks and not follow:
             replica._write_with(store.lease(name, exclusive=False))
         store.share()
         try:

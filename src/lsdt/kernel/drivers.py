@@ -1,9 +1,11 @@
 """How a policy is run: one round at a time for an agent, many rounds for a simulation, from one definition.
 
 A policy is a state class with two functions, ``select(state, allowed, stream) -> arm`` and ``update(state,
-arm, reward, stream)``. Compiled code picks them by the class of the state, which Numba can keep on disk;
-functions handed over as arguments it cannot. The entries of a class are closures over it, kept on disk under
-its name and a stamp of all sources they depend on.
+arm, reward, stream)``, and a third where the policy counts how often it is asked: ``asked(state, arm,
+allowed, stream)``. `select` only looks; `asked` and `update` change the state. Compiled code picks them by
+the class of the state, which Numba can keep on disk; functions handed over as arguments it cannot. The
+entries of a class are closures over it, kept on disk under its name and a stamp of all sources they depend
+on.
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ _POLICY, _TOSS = int(Purpose.POLICY), int(Purpose.TOSS)
 
 
 class PolicyFunctions(NamedTuple):
-    """The functions of a policy."""
+    """The functions of a policy; ``asked`` is None where being asked changes nothing."""
 
     select: Callable[..., int]
     update: Callable[..., None]
     score: Callable[..., float]
+    asked: Callable[..., None] | None
 
 
 _RULES: dict[type, PolicyFunctions] = {}
@@ -43,9 +46,10 @@ def define_rule(
     select: Callable[[Any, Allowed, Array], int],
     update: Callable[[Any, int, float, Array], None],
     score: Callable[[Any, int], float],
+    asked: Callable[[Any, int, Allowed, Array], None] | None,
 ) -> None:
-    """Say how a policy with this class of state chooses and learns, and what it thinks of an arm."""
-    functions: tuple[Any, ...] = (select, update, score)
+    """Register how a policy with this class of state chooses, learns, scores arms and counts asks."""
+    functions: tuple[Any, ...] = (select, update, score, asked)
     rule = PolicyFunctions(
         *(getattr(function, "py_func", function) for function in functions)
     )  # `@njit` is not needed
@@ -65,6 +69,13 @@ def learn(state: Any, arm: int, reward: float, stream: Array) -> None:
     _RULES[type(state)].update(state, arm, reward, stream)
 
 
+def count_ask(state: Any, arm: int, allowed: Allowed, stream: Array) -> None:
+    """Tell the policy of this state, which must count asks, that it was asked and chose an arm."""
+    asked = _RULES[type(state)].asked
+    assert asked is not None
+    asked(state, arm, allowed, stream)
+
+
 @overload(select_arm, jit_options=INLINED, strict=False)
 def _compiled_select(state: Any, allowed: Any, stream: Any) -> Callable[..., int]:
     return _RULES[state.instance_class].select
@@ -73,6 +84,11 @@ def _compiled_select(state: Any, allowed: Any, stream: Any) -> Callable[..., int
 @overload(learn, jit_options=INLINED, strict=False)
 def _compiled_learn(state: Any, arm: Any, reward: Any, stream: Any) -> Callable[..., None]:
     return _RULES[state.instance_class].update
+
+
+@overload(count_ask, jit_options=INLINED, strict=False)
+def _compiled_count(state: Any, arm: Any, allowed: Any, stream: Any) -> Callable[..., None] | None:
+    return _RULES[state.instance_class].asked
 
 
 def score_arm(state: Any, arm: int) -> float:
@@ -164,11 +180,12 @@ def place_of(items: Array, first: int, last: int, item: int) -> int:
 class Entries(NamedTuple):
     """The compiled functions of one policy.
 
-    ``select(buffer, offsets, round, everything, flags) -> arm`` chooses, of all arms or of those with a flag,
-    and ``teach(buffer, offsets, rounds, purpose, arms, rewards)`` learns rewards one after the other. For
-    studies: ``play(buffer, offsets, flags, setting, ledger, rounds)``, and ``replay(buffer, offsets, flags,
-    crowd, diary, rounds)`` on a log, with a flag for every arm. For agents: ``count_choices`` draws choices
-    on a copy, ``scores`` says what the policy thinks of every arm.
+    ``select(buffer, offsets, round, everything, flags) -> arm`` chooses, of all arms or of those with a flag;
+    ``asked(buffer, offsets, round, everything, flags, arm)`` counts that ask, and is None for policies that
+    count none; ``teach(buffer, offsets, rounds, purpose, arms, rewards)`` learns rewards one after the other.
+    For studies: ``play(buffer, offsets, flags, setting, ledger, rounds)``, and ``replay(buffer, offsets,
+    flags, crowd, diary, rounds)`` on a log, with a flag for every arm. For agents: ``count_choices`` draws
+    choices on a copy, ``scores`` says what the policy thinks of every arm.
     """
 
     select: Callable[[Array, Array, int, bool, Array], int]
@@ -177,12 +194,14 @@ class Entries(NamedTuple):
     scores: Callable[[Array, Array, int], Array]
     replay: Callable[[Array, Array, Array, Crowd, Diary, int], None]
     teach: Callable[[Array, Array, Array, int, Array, Array], None]
+    asked: Callable[[Array, Array, int, bool, Array, int], None] | None
 
 
 @cache
 def entries_of(state_class: type) -> Entries:
     """Return the compiled functions of the policy with this class of state."""
-    return _entries(state_class, sources_stamp(state_class, *_RULES[state_class]))
+    functions = [function for function in _RULES[state_class] if function is not None]
+    return _entries(state_class, sources_stamp(state_class, *functions))
 
 
 def _entries(state_class: type, stamp: str | None) -> Entries:
@@ -191,7 +210,12 @@ def _entries(state_class: type, stamp: str | None) -> Entries:
         _play_entry(state_class, stamp),
         *_score_entries(state_class, stamp),
         *_log_entries(state_class, stamp),
+        _asked_entry(state_class, stamp) if _counts_asks(state_class) else None,
     )
+
+
+def _counts_asks(state_class: type) -> bool:
+    return _RULES[state_class].asked is not None
 
 
 def _select_entry(state_class: type, stamp: str | None) -> Any:
@@ -203,7 +227,18 @@ def _select_entry(state_class: type, stamp: str | None) -> Any:
     return select
 
 
+def _asked_entry(state_class: type, stamp: str | None) -> Any:
+    @compiled_for(state_class, stamp)
+    def asked(buffer: Array, offsets: Array, round_: int, everything: bool, flags: Array, arm: int) -> None:
+        stream = stream_of(buffer, round_, _POLICY)
+        count_ask(state_of(state_class, buffer, offsets), arm, allowed_of(everything, flags), stream)
+
+    return asked
+
+
 def _play_entry(state_class: type, stamp: str | None) -> Any:
+    counts_asks = _counts_asks(state_class)  # a constant to the compiler, which drops the branch
+
     @compiled_for(state_class, stamp)
     def play(
         buffer: Array, offsets: Array, flags: Array, setting: Setting, ledger: Ledger, rounds: int
@@ -222,6 +257,8 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
                 if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
                     clock[0], clock[1] = chosen, -1
                     return
+                if counts_asks:
+                    count_ask(state, chosen, allowed, stream_of(buffer, round_, _POLICY))
                 arm = arms[chosen]
                 if setting.law == RECORDED_LAW:
                     reward = draw_recorded(setting.starts, setting.recorded, arm, ledger.stream)
@@ -248,11 +285,9 @@ def _score_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
     def count_choices(
         buffer: Array, offsets: Array, everything: bool, flags: Array, stream: Array, draws: int
     ) -> Array:
-        copy, allowed = buffer.copy(), allowed_of(everything, flags)
+        copy, allowed = buffer.copy(), allowed_of(everything, flags)  # `select` may write to its caches
         counts = np.zeros(len(flags), np.int64)
-        for _ in range(draws):
-            for i in range(len(copy)):  # `copy[:] = buffer` brings in code for shapes that differ
-                copy[i] = buffer[i]
+        for _ in range(draws):  # a view does not keep the copy alive, so that the state is made in here
             chosen = select_arm(state_of(state_class, copy, offsets), allowed, stream)
             if 0 <= chosen < len(counts):
                 counts[chosen] += 1
@@ -270,6 +305,8 @@ def _score_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
 
 
 def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+    counts_asks = _counts_asks(state_class)
+
     @compiled_for(state_class, stamp)
     def replay(buffer: Array, offsets: Array, flags: Array, crowd: Crowd, diary: Diary, rounds: int) -> None:
         state = state_of(state_class, buffer, offsets)
@@ -283,6 +320,8 @@ def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
             if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
                 clock[0], clock[1] = chosen, -1
                 return
+            if counts_asks:  # also where no user is left to answer
+                count_ask(state, chosen, allowed, stream_of(buffer, answered, _POLICY))
             item = arms[chosen]
             place = -1
             while gone < len(order):

@@ -60,12 +60,20 @@ class Player:
         self._one: tuple[Array, Array, Array] | None = None
 
     def select(self, flags: Array | None = None) -> int:
-        """Return the arm to play in this round, of all or of those that are flagged."""
-        return self.select_in(self.packed, self.round, flags)
+        """Ask for the arm to play in this round, of all or of those that are flagged; the ask counts."""
+        arm = self.select_in(self.packed, self.round, flags)
+        self.asked_in(self.packed, self.round, arm, flags)
+        return arm
 
     def select_in(self, packed: Packed, number: int, flags: Array | None = None) -> int:
-        """Return the arm to play in a round, by a state of this policy."""
+        """Return the arm to play in a round, by a state of this policy, which stays as it is."""
         return self.entries.select(*packed, number, flags is None, self.flags if flags is None else flags)
+
+    def asked_in(self, packed: Packed, number: int, arm: int, flags: Array | None = None) -> None:
+        """Count in a state of this policy that it was asked in a round; an invalid arm is not counted."""
+        if self.entries.asked is not None and 0 <= arm < len(self.flags):
+            allowed = self.flags if flags is None else flags
+            self.entries.asked(*packed, number, flags is None, allowed, arm)
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of this round, and go on to the next."""
@@ -209,9 +217,9 @@ class Policy:
         return self._specification.learns_from_sums
 
     @property
-    def folds(self) -> bool:
-        """Whether its choice depends on nothing but the rewards learned, in their order."""
-        return self._specification.folds
+    def counts_asks(self) -> bool:
+        """Whether its choice depends on how often it was asked, not only on the rewards learned."""
+        return self._specification.asked is not None
 
     @property
     def forgets(self) -> bool:

@@ -81,7 +81,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Specification:
-    """A policy, written once: simulator and agent run the same two functions.
+    """A policy, written once: simulator and agent run the same functions.
 
     Parameters
     ----------
@@ -103,7 +103,9 @@ class Specification:
     select, update : callable
         ``select(state, allowed, stream) -> arm`` and ``update(state, arm, reward, stream)``, in the part of
         Python that Numba compiles. ``allowed.flags[arm]`` says whether an arm may be played, and
-        ``allowed.everything`` whether all may.
+        ``allowed.everything`` whether all may. `select` leaves the state as it is: asked twice it answers
+        the same. It may write to caches, such as where a solver starts next time, as long as no answer
+        depends on them; only ties within rounding may be broken differently.
     parameters : tuple of Number or Choice
         With defaults and ranges.
     needs : frozenset of str
@@ -111,6 +113,12 @@ class Specification:
         ``'distances'`` (that, a threshold for every pair, or ranges), ``'horizon'``.
     offline : {'', 'paper', 'propagation'}
         The offline step it starts with by itself: none, the paper's, or propagation.
+    asked : callable, optional
+        ``asked(state, arm, allowed, stream)``: what having been asked moves, such as turns, epochs and
+        counters. It is called once for every ask, after `select` has chosen `arm`, with the same `allowed`
+        and a stream that yields the same numbers. An agent that is restored from a log calls it for every
+        ask in the log, without `select`. With decisions pending, an agent chooses on a copy of the state
+        that runs ahead, and counts the ask in both: `arm` is then not always what `select` says of `state`.
     score : callable, optional
         ``score(state, arm) -> float``: what it thinks of an arm, for people to look at.
     score_name : str
@@ -123,11 +131,6 @@ class Specification:
     learns_from_sums : bool
         Whether the count and the sum of each arm's rewards are all that it learns from them, so that it can
         start again from these. Truncated means cannot: they need every single reward.
-    folds : bool
-        Whether its choice depends on nothing but the rewards learned, in their order. An agent that is
-        restored from a log then learns them and need not choose again. Where having been asked matters
-        (turns, epochs), say so: what was asked is asked again. A solver that starts from where it was may
-        answer otherwise in the last digits, and break ties of that size otherwise: it folds all the same.
     why_no_prior : str
         Why it cannot start with known rewards; empty where it can.
     minimises_regret : bool
@@ -161,12 +164,12 @@ class Specification:
     parameters: tuple[Number | Choice, ...] = ()
     needs: frozenset[str] = frozenset()
     offline: str = ""
+    asked: Callable[[Any, int, Any, Any], None] | None = None
     score: Callable[[Any, int], float] | None = None
     score_name: str = "mean"
     randomised: bool = False
     eliminates: bool = False
     learns_from_sums: bool = True
-    folds: bool = True
     why_no_prior: str = ""
     minimises_regret: bool = True
     fill: Callable[[Any, Any, Any], None] | None = None
@@ -211,7 +214,7 @@ class Specification:
 
     def entries(self) -> Entries:
         """Return the compiled functions that run it."""
-        define_rule(self.state, self.select, self.update, self.score or _no_score)
+        define_rule(self.state, self.select, self.update, self.score or _no_score, self.asked)
         return entries_of(self.state)
 
     def _repr_html_(self) -> str:

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.kernel.special import FAMILIES
-from lsdt.policies.parts.evidence_tangents import begin_leader, learn_rewards, tangent_fields
+from lsdt.policies.parts.evidence_tangents import (
+    begin_leader,
+    find_leader,
+    lead_of,
+    learn_rewards,
+    put_back,
+    tangent_fields,
+)
 from lsdt.policies.parts.information import arm_to_play
 from lsdt.policies.parts.mixture_evidence import NOBODY, evidence_fields, least_evidence
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
@@ -57,6 +64,7 @@ class IdentifyState(NamedTuple):
     bound: Reals
     settled: Wholes
     leader: Wholes
+    stands: Wholes
     evidence: Reals
     worth: Reals
     low: Reals
@@ -108,7 +116,16 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> IdentifyState:
 
 def select(state: IdentifyState, allowed: Allowed, stream: Array) -> int:
     """Play the arm whose reward tells most about the strongest rival of the leader, or one hardly played."""
-    return arm_to_play(state, allowed)
+    before = lead_of(state)
+    arm = arm_to_play(state, allowed)
+    put_back(state, before)
+    return arm
+
+
+def asked(state: IdentifyState, arm: int, allowed: Allowed, stream: Array) -> None:
+    """Let a rival take the lead if there is less evidence against it."""
+    if state.stands[0] == 0:
+        find_leader(state)
 
 
 def update(state: IdentifyState, arm: int, reward: float, stream: Array) -> None:
@@ -139,6 +156,7 @@ SPECIFICATION = Specification(
     prepare=prepare,
     select=select,
     update=update,
+    asked=asked,
     parameters=(
         Number(
             "tolerance",

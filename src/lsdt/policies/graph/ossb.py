@@ -10,7 +10,7 @@ import numpy as np
 from lsdt.kernel.jit import inlined
 from lsdt.policies.parts.tallies import add_reward, argmax, is_allowed
 from lsdt.policies.specification import SIGMA, Number, Specification
-from lsdt.theory.lower_bounds.lower_bound_kernel import Classes, fill_rates
+from lsdt.theory.lower_bounds.lower_bound_kernel import Classes, fill_rates, leading_candidate
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class OssbState(NamedTuple):
-    """``rates`` is the solution of P1; ``explored`` counts the rounds that did not exploit."""
+    """``explored`` counts the asks that did not exploit.
+
+    ``rates`` is a cache: the solution of P1 after ``solved`` rewards.
+    """
 
     variance: Real
     epsilon: Real
@@ -32,6 +35,7 @@ class OssbState(NamedTuple):
     counts: Wholes
     sums: Reals
     means: Reals
+    solved: Wholes
     rates: Reals
     class_of: FixedWholes
     component_of: FixedWholes
@@ -57,6 +61,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> OssbState:
         none,
         none,
         none,
+        np.array([-1]),
         none,
         class_of,
         component_of,
@@ -67,10 +72,36 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> OssbState:
 
 
 @inlined
+def solve(state: OssbState) -> None:
+    """Solve P1 at the means seen so far, unless no reward has come since it was solved last."""
+    if state.solved[0] == state.total[0]:
+        return
+    classes = Classes(
+        state.class_of,
+        state.component_of,
+        state.class_component,
+        state.component_starts,
+        state.component_arms,
+    )
+    fill_rates(classes, state.means, state.variance, state.epsilon, state.rates)
+    state.solved[0] = state.total[0]
+
+
+@inlined
+def explores(state: OssbState, allowed: Allowed) -> bool:
+    """Say whether some arm has been played less often than the bound asks for."""
+    solve(state)
+    level = (1.0 + state.gamma) * math.log(max(float(state.total[0]), 1.0))
+    for arm in range(len(state.counts)):
+        if state.counts[arm] < state.rates[arm] * level and is_allowed(allowed, arm):
+            return True
+    return False
+
+
+@inlined
 def explore(state: OssbState, allowed: Allowed) -> int:
     """Return the least-played arm if it is far behind, otherwise the arm furthest behind its rate."""
-    state.explored[0] += 1
-    counts = state.counts
+    counts, explored = state.counts, state.explored[0] + 1
     least, behind, smallest = -1, -1, math.inf
     for arm in range(len(counts)):
         if not is_allowed(allowed, arm):
@@ -79,26 +110,23 @@ def explore(state: OssbState, allowed: Allowed) -> int:
             least = arm
         if state.rates[arm] > 0.0 and counts[arm] / state.rates[arm] < smallest:
             behind, smallest = arm, counts[arm] / state.rates[arm]
-    if behind < 0 or counts[least] <= state.forced_exploration * state.explored[0]:
+    if behind < 0 or counts[least] <= state.forced_exploration * explored:
         return least
     return behind
 
 
 def select(state: OssbState, allowed: Allowed, stream: Array) -> int:
     """Exploit when every arm has been played often enough, otherwise explore."""
-    classes = Classes(
-        state.class_of,
-        state.component_of,
-        state.class_component,
-        state.component_starts,
-        state.component_arms,
-    )
-    leader = fill_rates(classes, state.means, state.variance, state.epsilon, state.rates)
-    level = (1.0 + state.gamma) * math.log(max(float(state.total[0]), 1.0))
-    for arm in range(len(state.counts)):
-        if state.counts[arm] < state.rates[arm] * level and is_allowed(allowed, arm):
-            return explore(state, allowed)
+    if explores(state, allowed):
+        return explore(state, allowed)
+    leader = leading_candidate(state.class_of, state.means)
     return leader if is_allowed(allowed, leader) else argmax(state.means, allowed)
+
+
+def asked(state: OssbState, arm: int, allowed: Allowed, stream: Array) -> None:
+    """Count an ask that did not exploit."""
+    if explores(state, allowed):
+        state.explored[0] += 1
 
 
 def update(state: OssbState, arm: int, reward: float, stream: Array) -> None:
@@ -119,6 +147,7 @@ SPECIFICATION = Specification(
     prepare=prepare,
     select=select,
     update=update,
+    asked=asked,
     parameters=(
         Number("gamma", 0.0, "how much more than the bound is explored", at_least=0.0),
         Number(
@@ -130,5 +159,4 @@ SPECIFICATION = Specification(
         SIGMA,
     ),
     needs=frozenset({"complete"}),
-    folds=False,
 )

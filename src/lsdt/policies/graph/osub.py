@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import below
 from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.tallies import add_reward, empirical_best, first_allowed, is_allowed, kl_index
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class OsubState(NamedTuple):
-    """``led`` counts how often an arm was the leader; ``gamma`` is the largest degree."""
+    """``led`` counts in how many asks an arm was the leader; ``gamma`` is the largest degree."""
 
     family: Whole
     variance: Real
@@ -42,13 +43,19 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> OsubState:
     return OsubState(FAMILIES[parameters.divergence], variance, gamma, none, none, none, none, *rows)
 
 
-def select(state: OsubState, allowed: Allowed, stream: Array) -> int:
-    """Play the leader every ``gamma + 1`` times that it leads, otherwise the largest index around it."""
+@inlined
+def leader_of(state: OsubState, allowed: Allowed, stream: Array) -> int:
+    """Return the arm with the best mean so far; before the first reward, one drawn at random."""
     leader = empirical_best(state.counts, state.means, allowed)
     if leader < 0:
         leader = first_allowed(allowed, below(stream, len(state.counts)), len(state.counts))
-    state.led[leader] += 1
-    led = state.led[leader]
+    return leader
+
+
+def select(state: OsubState, allowed: Allowed, stream: Array) -> int:
+    """Play the leader every ``gamma + 1`` times that it leads, otherwise the largest index around it."""
+    leader = leader_of(state, allowed, stream)
+    led = state.led[leader] + 1
     if (led - 1) % (state.gamma + 1) == 0:
         return leader
     level = math.log(led)
@@ -62,6 +69,11 @@ def select(state: OsubState, allowed: Allowed, stream: Array) -> int:
         if value > highest or (value == highest and arm < best):
             best, highest = arm, value
     return best
+
+
+def asked(state: OsubState, arm: int, allowed: Allowed, stream: Array) -> None:
+    """Count that the leader led."""
+    state.led[leader_of(state, allowed, stream)] += 1
 
 
 def update(state: OsubState, arm: int, reward: float, stream: Array) -> None:
@@ -80,8 +92,8 @@ SPECIFICATION = Specification(
     prepare=prepare,
     select=select,
     update=update,
+    asked=asked,
     parameters=(DIVERGENCE, SIGMA),
     needs=frozenset({"complete", "connected"}),
     why_no_prior="its index grows with how often an arm led in rounds of its own",
-    folds=False,
 )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class UtsState(NamedTuple):
-    """``led`` counts how often an arm was the leader."""
+    """``led`` counts in how many asks an arm was the leader."""
 
     family: Whole
     sigma: Real
@@ -51,14 +51,18 @@ def posterior_draw(state: UtsState, arm: int, stream: Array) -> float:
     return total / (count + 1.0) + state.sigma * normal(stream) / math.sqrt(count + 1.0)
 
 
+@inlined
+def leader_of(state: UtsState, allowed: Allowed) -> int:
+    """Return the arm with the best mean so far; before the first reward, the first that may be played."""
+    leader = empirical_best(state.counts, state.means, allowed)
+    return leader if leader >= 0 else first_allowed(allowed, 0, len(state.counts))
+
+
 def select(state: UtsState, allowed: Allowed, stream: Array) -> int:
     """Play the leader every so often, otherwise the largest draw among it and its neighbours."""
-    leader = empirical_best(state.counts, state.means, allowed)
-    if leader < 0:
-        leader = first_allowed(allowed, 0, len(state.counts))
+    leader = leader_of(state, allowed)
     first, last = state.indptr[leader], state.indptr[leader + 1]
-    state.led[leader] += 1
-    if (state.led[leader] - 1) % (last - first + 1) == 0:
+    if state.led[leader] % (last - first + 1) == 0:
         return leader
     best, highest = leader, posterior_draw(state, leader, stream)
     for place in range(first, last):
@@ -69,6 +73,11 @@ def select(state: UtsState, allowed: Allowed, stream: Array) -> int:
         if value > highest:
             best, highest = arm, value
     return best
+
+
+def asked(state: UtsState, arm: int, allowed: Allowed, stream: Array) -> None:
+    """Count that the leader led."""
+    state.led[leader_of(state, allowed)] += 1
 
 
 def update(state: UtsState, arm: int, reward: float, stream: Array) -> None:
@@ -97,10 +106,10 @@ SPECIFICATION = Specification(
     prepare=prepare,
     select=select,
     update=update,
+    asked=asked,
     parameters=(DIVERGENCE, SIGMA),
     needs=frozenset({"complete", "connected"}),
     score=score,
     score_name="posterior mean",
     randomised=True,
-    folds=False,
 )

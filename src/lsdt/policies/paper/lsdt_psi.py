@@ -10,13 +10,17 @@ import numpy as np
 from lsdt.kernel.jit import inlined
 from lsdt.policies.parts.epochs import (
     LAMBDA,
+    OVER,
     WHY_NO_PRIOR,
+    Epoch,
     begin_epoch,
     best_alive,
+    copied,
     eliminate,
+    epoch_of,
     last_epoch,
     log_term,
-    next_to_play,
+    whose_turn,
 )
 from lsdt.policies.parts.light_tails import SIGMA, TAILS, B
 from lsdt.policies.parts.tallies import add_reward
@@ -83,7 +87,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPsiState:
         horizon=float(horizon),
         last_epoch=last_epoch(horizon, narrow),
         z=solve_domination(situation.similar).z,
-        epoch=np.array([-1]),  # the end of no epoch: the first select begins the first
+        epoch=np.array([-1]),  # the end of no epoch: the first ask begins the first
         n_alive=np.array([n_arms]),
         cursor=zero,
         total=zero,
@@ -100,11 +104,11 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPsiState:
 
 
 @inlined
-def bound_pools(state: LsdtPsiState, pooled: Array, radius: Array) -> None:
+def bound_pools(state: LsdtPsiState, epoch: Epoch, pooled: Array, radius: Array) -> None:
     """Find the mean over every arm and its neighbours, and its radius; equation (16)."""
-    level = log_term(state.horizon, state.epoch[0])
+    level = log_term(state.horizon, epoch.number[0])
     for arm in range(len(state.z)):
-        if state.alive[arm] == 0:
+        if epoch.alive[arm] == 0:
             continue
         count, total = state.counts[arm], state.sums[arm]
         for place in range(state.indptr[arm], state.indptr[arm + 1]):
@@ -114,22 +118,44 @@ def bound_pools(state: LsdtPsiState, pooled: Array, radius: Array) -> None:
         radius[arm] = max(math.sqrt(state.beta * level / count), 2.0 * state.b * level / count)
 
 
+@inlined
+def end_epochs(state: LsdtPsiState, epoch: Epoch, allowed: Allowed) -> int:
+    """End the epochs that are over, and begin the next; return what `whose_turn` says then."""
+    turn = whose_turn(state, epoch, allowed)
+    while turn == OVER:
+        if epoch.number[0] >= 0:
+            pooled, radius = np.empty(len(state.z)), np.empty(len(state.z))
+            bound_pools(state, epoch, pooled, radius)
+            eliminate(state, epoch, pooled, radius)
+        begin_epoch(state, epoch)
+        turn = whose_turn(state, epoch, allowed)
+    return turn
+
+
+@inlined
+def largest_index(state: LsdtPsiState, epoch: Epoch, allowed: Allowed) -> int:
+    """Return the choice of UCB among the arms that are alive."""
+    level = math.log(max(float(state.total[0]), 1.0))
+    x, y = math.sqrt(state.alpha * level), 8.0 * state.b * level
+    return best_alive(state, epoch.alive, state.isq, x, y, allowed)
+
+
 def select(state: LsdtPsiState, allowed: Allowed, stream: Array) -> int:
     """Play an epoch's arms in turn; eliminate at its end; after the last epoch, or with one arm left, UCB."""
-    while state.epoch[0] <= state.last_epoch and state.n_alive[0] > 1:
-        arm = next_to_play(state, allowed)
-        if arm >= 0:
-            return arm
-        if arm == -2:  # the epoch waits for arms that may not be played now
-            break
-        if state.epoch[0] >= 0:
-            pooled, radius = np.empty(len(state.z)), np.empty(len(state.z))
-            bound_pools(state, pooled, radius)
-            eliminate(state, pooled, radius)
-        state.epoch[0] += 1
-        begin_epoch(state)
-    level = math.log(max(float(state.total[0]), 1.0))
-    return best_alive(state, state.isq, math.sqrt(state.alpha * level), 8.0 * state.b * level, allowed)
+    epoch = epoch_of(state)
+    turn = whose_turn(state, epoch, allowed)
+    if turn == OVER:  # rarely: a copy in every round would cost more than the rest
+        ended = copied(epoch)
+        turn = end_epochs(state, ended, allowed)
+        return turn if turn >= 0 else largest_index(state, ended, allowed)
+    return turn if turn >= 0 else largest_index(state, epoch, allowed)
+
+
+def asked(state: LsdtPsiState, arm: int, allowed: Allowed, stream: Array) -> None:
+    """End the epochs that are over, and pass the turn on."""
+    turn = end_epochs(state, epoch_of(state), allowed)
+    if turn >= 0:
+        state.cursor[0] = (turn + 1) % len(state.z)
 
 
 def update(state: LsdtPsiState, arm: int, reward: float, stream: Array) -> None:
@@ -162,6 +188,7 @@ SPECIFICATION = Specification(
     prepare=prepare,
     select=select,
     update=update,
+    asked=asked,
     parameters=(
         LAMBDA,
         TAILS,
@@ -181,5 +208,4 @@ SPECIFICATION = Specification(
     score_name="pooled mean",
     eliminates=True,
     why_no_prior=WHY_NO_PRIOR,
-    folds=False,
 )

@@ -18,13 +18,17 @@ import numpy as np
 from lsdt.kernel.jit import inlined
 from lsdt.policies.parts.epochs import (
     LAMBDA,
+    OVER,
     WHY_NO_PRIOR,
+    Epoch,
     begin_epoch,
     best_alive,
+    copied,
     eliminate,
+    epoch_of,
     last_epoch,
     log_term,
-    next_to_play,
+    whose_turn,
 )
 from lsdt.policies.parts.truncation import (
     BOUND,
@@ -106,7 +110,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPsiTruncat
         horizon=float(horizon),
         last_epoch=last,
         z=solve_domination(situation.similar).z,
-        epoch=np.array([-1]),  # the end of no epoch: the first select begins the first
+        epoch=np.array([-1]),  # the end of no epoch: the first ask begins the first
         n_alive=np.array([n_arms]),
         cursor=zero,
         total=zero,
@@ -127,35 +131,56 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPsiTruncat
 
 
 @inlined
-def bound_pools(state: LsdtPsiTruncatedState, pooled: Array, radius: Array) -> None:
+def bound_pools(state: LsdtPsiTruncatedState, epoch: Epoch, pooled: Array, radius: Array) -> None:
     """Find the truncated mean over every arm and its neighbours at the level of the epoch, and its radius."""
     steep = state.width * math.pow(state.bound, 1.0 / state.order)
-    level, epochs = log_term(state.horizon, state.epoch[0]), state.last_epoch + 1
+    level, epochs = log_term(state.horizon, epoch.number[0]), state.last_epoch + 1
     for arm in range(len(state.z)):
-        if state.alive[arm] == 1:
+        if epoch.alive[arm] == 1:
             total, count = 0.0, state.pool_counts[arm]
-            for epoch in range(state.epoch[0] + 1):
-                total += state.pool_kept[arm * epochs + epoch]
+            for number in range(epoch.number[0] + 1):
+                total += state.pool_kept[arm * epochs + number]
             pooled[arm] = total / count
             radius[arm] = steep * math.pow(level / count, 1.0 - 1.0 / state.order)
 
 
+@inlined
+def end_epochs(state: LsdtPsiTruncatedState, epoch: Epoch, allowed: Allowed) -> int:
+    """End the epochs that are over, and begin the next; return what `whose_turn` says then."""
+    turn = whose_turn(state, epoch, allowed)
+    while turn == OVER:
+        if epoch.number[0] >= 0:
+            pooled, radius = np.empty(len(state.z)), np.empty(len(state.z))
+            bound_pools(state, epoch, pooled, radius)
+            eliminate(state, epoch, pooled, radius)
+        begin_epoch(state, epoch)
+        turn = whose_turn(state, epoch, allowed)
+    return turn
+
+
+@inlined
+def largest_index(state: LsdtPsiTruncatedState, epoch: Epoch, allowed: Allowed) -> int:
+    """Return the choice of UCB among the arms that are alive."""
+    x = steepness(state.width, state.rung[0], state.order, state.bound)
+    return best_alive(state, epoch.alive, state.widths, x, 0.0, allowed)
+
+
 def select(state: LsdtPsiTruncatedState, allowed: Allowed, stream: Array) -> int:
     """Play an epoch's arms in turn; eliminate at its end; after the last epoch, or with one arm left, UCB."""
-    while state.epoch[0] <= state.last_epoch and state.n_alive[0] > 1:
-        arm = next_to_play(state, allowed)
-        if arm >= 0:
-            return arm
-        if arm == -2:  # the epoch waits for arms that may not be played now
-            break
-        if state.epoch[0] >= 0:
-            pooled, radius = np.empty(len(state.z)), np.empty(len(state.z))
-            bound_pools(state, pooled, radius)
-            eliminate(state, pooled, radius)
-        state.epoch[0] += 1
-        begin_epoch(state)
-    x = steepness(state.width, state.rung[0], state.order, state.bound)
-    return best_alive(state, state.widths, x, 0.0, allowed)
+    epoch = epoch_of(state)
+    turn = whose_turn(state, epoch, allowed)
+    if turn == OVER:  # rarely: a copy in every round would cost more than the rest
+        ended = copied(epoch)
+        turn = end_epochs(state, ended, allowed)
+        return turn if turn >= 0 else largest_index(state, ended, allowed)
+    return turn if turn >= 0 else largest_index(state, epoch, allowed)
+
+
+def asked(state: LsdtPsiTruncatedState, arm: int, allowed: Allowed, stream: Array) -> None:
+    """End the epochs that are over, and pass the turn on."""
+    turn = end_epochs(state, epoch_of(state), allowed)
+    if turn >= 0:
+        state.cursor[0] = (turn + 1) % len(state.z)
 
 
 @inlined
@@ -205,6 +230,7 @@ SPECIFICATION = Specification(
     prepare=prepare,
     select=select,
     update=update,
+    asked=asked,
     parameters=(LAMBDA, ORDER, BOUND, WIDTH),
     needs=frozenset({"epsilon", "horizon"}),
     offline="paper",
@@ -214,5 +240,4 @@ SPECIFICATION = Specification(
     learns_from_sums=False,
     why_no_prior=WHY_NO_PRIOR,
     places={"rung": RUNGS},
-    folds=False,
 )

@@ -2,13 +2,14 @@
 
 What is pooled, and how wide its bounds are, is each policy's own. These functions take any state with the
 fields ``z, lambda_, horizon, epsilon, last_epoch, epoch, n_alive, cursor, total, alive, gone_at, target,
-counts, means, indptr, indices``.
+counts, means, indptr, indices``. What the end of an epoch changes is handed over beside the state: an ask
+ends epochs in the state itself, `select` in a copy.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt.kernel.jit import Array, inlined
 from lsdt.policies.parts.tallies import any_alive, is_allowed
@@ -19,6 +20,36 @@ if TYPE_CHECKING:
 
 LAMBDA = Number("lambda_", 0.125, "the paper's lambda: plays per epoch", above=0.0)
 WHY_NO_PRIOR = "its epochs count plays of their own, and drop arms for good by them"
+
+OVER, NO_TURNS = -1, -2  # instead of an arm: the epoch has to end; arms are not played in turn now
+
+
+class Epoch(NamedTuple):
+    """What the end of an epoch changes; the fields of the state, or copies."""
+
+    number: Array
+    n_alive: Array
+    alive: Array
+    gone_at: Array
+    target: Array
+
+
+@inlined
+def epoch_of(state: Any) -> Epoch:
+    """Return the epoch of a state; what is written to it is written to the state."""
+    return Epoch(state.epoch, state.n_alive, state.alive, state.gone_at, state.target)
+
+
+@inlined
+def copied(epoch: Epoch) -> Epoch:
+    """Return a copy of an epoch."""
+    return Epoch(
+        epoch.number.copy(),
+        epoch.n_alive.copy(),
+        epoch.alive.copy(),
+        epoch.gone_at.copy(),
+        epoch.target.copy(),
+    )
 
 
 def last_epoch(horizon: int, narrow: float) -> int:
@@ -38,53 +69,58 @@ def log_term(horizon: float, epoch: int) -> float:
 
 
 @inlined
-def begin_epoch(state: Any) -> None:
+def begin_epoch(state: Any, epoch: Epoch) -> None:
     """Set the targets: plays for arms that are alive or have a neighbour that is (the paper's S_m)."""
-    if state.epoch[0] > state.last_epoch:
+    epoch.number[0] += 1
+    if epoch.number[0] > state.last_epoch:
         return
-    plays = state.lambda_ * log_term(state.horizon, state.epoch[0]) * 4.0 ** state.epoch[0]
+    plays = state.lambda_ * log_term(state.horizon, epoch.number[0]) * 4.0 ** epoch.number[0]
     for arm in range(len(state.z)):
-        wanted = state.alive[arm] == 1
+        wanted = epoch.alive[arm] == 1
         for place in range(state.indptr[arm], state.indptr[arm + 1]):
-            wanted = wanted or state.alive[state.indices[place]] == 1
-        state.target[arm] = math.ceil(plays * state.z[arm]) if wanted else 0
+            wanted = wanted or epoch.alive[state.indices[place]] == 1
+        epoch.target[arm] = math.ceil(plays * state.z[arm]) if wanted else 0
 
 
 @inlined
-def next_to_play(state: Any, allowed: Allowed) -> int:
-    """Return the next arm short of its target, in turn; -1 if there is none, -2 if none is allowed."""
-    n_arms, answer = len(state.z), -1
+def whose_turn(state: Any, epoch: Epoch, allowed: Allowed) -> int:
+    """Return the next arm short of its target, `OVER` if none is short.
+
+    `NO_TURNS` after the last epoch, with one arm left, and while all that are short may not be played.
+    """
+    if epoch.number[0] > state.last_epoch or epoch.n_alive[0] <= 1:
+        return NO_TURNS
+    n_arms, answer = len(state.z), OVER
     for step in range(n_arms):
         arm = (state.cursor[0] + step) % n_arms
-        if state.counts[arm] < state.target[arm]:
+        if state.counts[arm] < epoch.target[arm]:
             if is_allowed(allowed, arm):
-                state.cursor[0] = (arm + 1) % n_arms
                 return arm
-            answer = -2
+            answer = NO_TURNS
     return answer
 
 
 @inlined
-def eliminate(state: Any, pooled: Array, radius: Array) -> None:
-    """Drop the arms whose pooled upper bound, with epsilon on top, is not above the best lower bound."""
+def eliminate(state: Any, epoch: Epoch, pooled: Array, radius: Array) -> None:
+    """Drop the arms whose pooled upper bound, with epsilon on top, is at most the best lower bound."""
     best = -math.inf
     for arm in range(len(state.z)):
-        if state.alive[arm] == 1:
+        if epoch.alive[arm] == 1:
             best = max(best, pooled[arm] - radius[arm])
     for arm in range(len(state.z)):
-        if state.alive[arm] == 1 and pooled[arm] + radius[arm] + state.epsilon <= best:
-            state.alive[arm] = 0
-            state.gone_at[arm] = state.total[0]
-            state.n_alive[0] -= 1
+        if epoch.alive[arm] == 1 and pooled[arm] + radius[arm] + state.epsilon <= best:
+            epoch.alive[arm] = 0
+            epoch.gone_at[arm] = state.total[0]
+            epoch.n_alive[0] -= 1
 
 
 @inlined
-def best_alive(state: Any, widths: Array, x: float, y: float, allowed: Allowed) -> int:
+def best_alive(state: Any, alive: Array, widths: Array, x: float, y: float, allowed: Allowed) -> int:
     """Return the arm that is alive with the largest ``mean + max(x w, y w^2)``, one never played first."""
     best, highest = -1, -math.inf
-    none_left = not any_alive(state.alive, allowed)
+    none_left = not any_alive(alive, allowed)
     for arm in range(len(state.z)):
-        if (state.alive[arm] == 1 or none_left) and is_allowed(allowed, arm):
+        if (alive[arm] == 1 or none_left) and is_allowed(allowed, arm):
             width = widths[arm]
             value = state.means[arm] + max(x * width, y * width * width)
             if state.counts[arm] == 0:

@@ -5,16 +5,21 @@ its evidence was least. A reward changes one term in the rows that hold the play
 in the rows that hold it or the old one. The tangents are brought up to date in place, and the rival with the
 least evidence is found by solving for those that may be it. What is found of one arm holds for all of its
 kind (see `full_rows`): among very many candidates most were never played, and nearly all of these tie.
+
+Which arm leads depends on which one led before: a rival must have less evidence against it than the leader.
+So the leader is part of the state; the tangents are a cache. ``stands`` is 1 where the leader is known to
+stay for the rewards so far.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import compiled, inlined
+from lsdt.kernel.arrays import copy_into
+from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.special import BERNOULLI
 from lsdt.policies.parts.gap_rows import begin_plays, column_entry, column_size, columns_of
 from lsdt.policies.parts.mixture_evidence import (
@@ -48,6 +53,7 @@ def tangent_fields(n_arms: int) -> dict[str, Any]:
         "bound": none,
         "settled": none,
         "leader": np.zeros(1),
+        "stands": np.zeros(1),
         "evidence": np.zeros(1),
     }
 
@@ -171,6 +177,7 @@ def change_others(state: Any, source: int, more: float) -> None:
 def learn_rewards(state: Any, arm: int, count: int, total: float) -> None:
     """Count rewards of an arm, and bring the evidence that they change up to date."""
     before, lowest = seen_of(state, arm), state.lowest[arm]
+    state.stands[0] = 0
     state.total[0] += count
     state.counts[arm] += count
     state.sums[arm] += total
@@ -254,12 +261,59 @@ def find_leader(state: Any) -> int:
     challenger = find_challenger(state)
     for _ in range(_MOST_SWITCHES):
         if challenger == NOBODY:
+            state.stands[0] = 1
             break
         leader = state.leader[0]
         own = least_evidence(state, leader, challenger, state.tolerance, math.nan)[1]
         if not rounded(state.least[challenger]) < rounded(own):
+            state.stands[0] = 1
             break
         change_leader(state, challenger)
         challenger = find_challenger(state)
     state.evidence[0] = math.inf if challenger == NOBODY else state.least[challenger]
     return NOBODY if state.evidence[0] == math.inf else int(challenger)
+
+
+class Lead(NamedTuple):
+    """Who leads, and the tangents, which are those of the leader."""
+
+    leader: int
+    stands: int
+    settled: Array
+    point: Array
+    value: Array
+    slope: Array
+    cheapest: Array
+    least: Array
+    known: Array
+
+
+@inlined
+def lead_of(state: Any) -> Lead:
+    """Return a copy of who leads."""
+    return Lead(
+        state.leader[0],
+        state.stands[0],
+        state.settled.copy(),
+        state.point.copy(),
+        state.value.copy(),
+        state.slope.copy(),
+        state.cheapest.copy(),
+        state.least.copy(),
+        state.known.copy(),
+    )
+
+
+@inlined
+def put_back(state: Any, lead: Lead) -> None:
+    """Let the arm lead that led before, unless it still does."""
+    if state.leader[0] == lead.leader and lead.settled[lead.leader] == 1:
+        return
+    state.leader[0], state.stands[0] = lead.leader, lead.stands
+    copy_into(state.settled, lead.settled)
+    copy_into(state.point, lead.point)
+    copy_into(state.value, lead.value)
+    copy_into(state.slope, lead.slope)
+    copy_into(state.cheapest, lead.cheapest)
+    copy_into(state.least, lead.least)
+    copy_into(state.known, lead.known)
