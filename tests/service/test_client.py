@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import json
 import os
 import re
 import shutil
@@ -11,12 +12,13 @@ import subprocess
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pandas as pd
 import pytest
 
 import lsdt
 from lsdt.errors import InvalidInput, StoreFailed
-from lsdt.service.client import _OPTIONS
+from lsdt.service.client import calls
 from lsdt.service.openapi import description
 from lsdt.service.server import in_background
 
@@ -156,7 +158,7 @@ def test_a_request_is_repeated_and_happens_once(url, monkeypatch):
 
 
 def test_a_service_that_is_not_there(monkeypatch):
-    monkeypatch.setattr("lsdt.service.client._FIRST_WAIT", 0.0)
+    monkeypatch.setattr("lsdt.service.client.clients._FIRST_WAIT", 0.0)
     with (
         lsdt.Client("http://127.0.0.1:9", name="drinks") as client,
         pytest.raises(StoreFailed, match="the service at http://127.0.0.1:9 cannot be reached"),
@@ -164,43 +166,223 @@ def test_a_service_that_is_not_there(monkeypatch):
         client.ask()
 
 
-def _methods(kind):
-    """Return the public methods of a class, with what they take and give."""
-    found = {}
-    for name, method in inspect.getmembers(kind, inspect.isroutine):
-        if not name.startswith("_"):
-            signature = inspect.signature(method)
-            gives = signature.return_annotation
-            if name == "open":
-                gives = gives.replace("AsyncClient", "Client")
-            found[name] = (
-                [(each.name, each.kind, each.default) for each in signature.parameters.values()],
-                gives,
-            )
-    return found
+TABLE = {(call.method, call.path): call for call in vars(calls).values() if isinstance(call, calls.Call)}
+NO_METHOD = {"stream", "healthz", "readyz", "metrics"}  # a connection that stays open, and calls for machines
+# What the service takes and a client does not send: it has another form of the same, or no need.
+NOT_SENT = {
+    "createExperiment": {"log"},
+    "listArms": {"search", "order", "offset", "limit"},
+    "listEvents": {"format"},
+    "observe": {"rewards"},
+    "tell": {"decision", "reward"},
+}
 
 
-def test_both_clients_have_the_same_methods_and_all_calls_of_the_service():
-    plain, waiting = _methods(lsdt.Client), _methods(lsdt.AsyncClient)
-    assert plain == waiting
-    others = {
-        "listExperiments": "experiments", "createExperiment": "open", "getExperiment": "about",
-        "deleteExperiment": "delete", "listArms": "to_frame", "listEvents": "events", "listKeys": "keys",
-        "addKey": "add_key", "removeKey": "remove_key",
-    }  # fmt: skip
-    no_method = {"stream", "healthz", "readyz", "metrics"}  # connections that stay open, and for machines
-    calls = {call["operationId"] for path in description()["paths"].values() for call in path.values()}
-    assert {others.get(call, call) for call in calls - no_method} | {
-        "cancel_many", "cancel_before", "close", "tell_many"
-    } == set(plain)  # fmt: skip
-    made = description()["paths"]["/v1/experiments"]["post"]["parameters"]
-    assert set(_OPTIONS) == {each["name"] for each in made} - {"name", "log"}
-    for path, methods in description()["paths"].items():
-        for call in methods.values():
-            name = others.get(call["operationId"], call["operationId"])
-            query = {each["name"] for each in call.get("parameters", ()) if each["in"] == "query"}
-            if name in ("best", "stopping", "suspects", "drift"):
-                assert query == {word for word, *_ in plain[name][0]} - {"self"}, path
+def operations():
+    """Return the calls that the OpenAPI document describes, by method and path."""
+    found = {
+        (method.upper(), path): call
+        for path, methods in description()["paths"].items()
+        for method, call in methods.items()
+    }
+    return {key: call for key, call in found.items() if call["operationId"] not in NO_METHOD}
+
+
+def test_the_table_of_calls_has_all_calls_of_the_service():
+    assert TABLE.keys() == operations().keys()
+
+
+@pytest.mark.parametrize(("method", "path"), TABLE, ids=" ".join)
+def test_a_call_is_what_the_openapi_document_says(method, path):
+    call, described = TABLE[method, path], operations()[method, path]
+    not_sent = NOT_SENT.get(described["operationId"], set())
+    places = {each: set() for each in ("path", "query", "header")}
+    for each in described.get("parameters", ()):
+        places[each["in"]].add(each["name"])
+    assert set(re.findall(r"{(\w+)}", path)) == places["path"]
+    assert set(call.query) == places["query"] - not_sent
+    assert (call.repeat == "keyed") == ("Idempotency-Key" in places["header"])
+    content = described.get("requestBody", {}).get("content", {})
+    if call.body or not call.file:
+        schema = content.get("application/json", {"schema": {"$ref": "/None"}})["schema"]["$ref"]
+        schemas = description()["components"]["schemas"] | {"None": {"properties": {}}}
+        assert set(call.body) == set(schemas[schema.rpartition("/")[2]]["properties"]) - not_sent
+    if call.file:
+        assert call.file in content
+    if call.accept:
+        assert call.accept in next(iter(described["responses"].values()))["content"]
+
+
+def test_both_clients_have_the_same_methods():
+    def methods(kind):
+        found = inspect.getmembers(kind, inspect.isroutine)
+        return {name: inspect.signature(method) for name, method in found if not name.startswith("_")}
+
+    def docs(kind):
+        return {name: inspect.getdoc(getattr(kind, name)) for name in methods(kind) if name != "open"}
+
+    assert methods(lsdt.Client) == methods(lsdt.AsyncClient)
+    assert docs(lsdt.Client) == docs(lsdt.AsyncClient)
+    for name in methods(lsdt.Client):
+        assert not inspect.iscoroutinefunction(getattr(lsdt.Client, name)), name
+        assert inspect.iscoroutinefunction(getattr(lsdt.AsyncClient, name)), name
+
+
+ONE = "/v1/experiments/a%2Fb%20c"
+SENT = [
+    ("ask", {}, "POST", f"{ONE}/ask", {"n": None, "allowed": None, "propensity": False}),
+    ("ask", {"n": np.int64(2), "allowed": np.array([True, False])}, "POST", f"{ONE}/ask",
+     {"n": 2, "allowed": [True, False], "propensity": False}),
+    ("tell", {"decision": "D", "reward": np.float32(0.5)}, "POST", f"{ONE}/tell",
+     {"rewards": [{"decision": "D", "reward": 0.5}]}),
+    ("tell_many", {"rewards": [("D", 1), ("E", 0)]}, "POST", f"{ONE}/tell",
+     {"rewards": [{"decision": "D", "reward": 1}, {"decision": "E", "reward": 0}]}),
+    ("observe", {"arm": np.int64(7), "reward": 1}, "POST", f"{ONE}/observe", {"arm": 7, "reward": 1}),
+    ("cancel", {"decision": "D"}, "POST", f"{ONE}/cancel", {"decision": "D"}),
+    ("cancel_many", {"decisions": ("D", "E")}, "POST", f"{ONE}/cancel", {"decisions": ["D", "E"]}),
+    ("cancel_before", {"decision": "D"}, "POST", f"{ONE}/cancel", {"before": "D"}),
+    ("extend", {"side": SIDE}, "POST", f"{ONE}/extend", b"PAR1"),
+    ("retire", {"arm": "tea"}, "POST", f"{ONE}/retire", {"arm": "tea"}),
+    ("reinstate", {"arm": "tea"}, "POST", f"{ONE}/reinstate", {"arm": "tea"}),
+    ("merge", {"others": ["south", "west"]}, "POST", f"{ONE}/merge", {"experiments": ["south", "west"]}),
+    ("merge", {"others": bytearray(b"blob")}, "POST", f"{ONE}/merge", b"blob"),
+    ("pause", {}, "POST", f"{ONE}/pause", {"paused": True}),
+    ("snapshot", {}, "POST", f"{ONE}/snapshot", None),
+    ("to_frame", {}, "GET", f"{ONE}/arms", None),
+    ("best", {"n_runners_up": 2}, "GET", f"{ONE}/best?n_runners_up=2", None),
+    ("why", {"arm": "a/b?"}, "GET", f"{ONE}/why/a%2Fb%3F", None),
+    ("stopping", {}, "GET", f"{ONE}/stopping?delta=0.05", None),
+    ("stopping", {"tolerance": np.float64(0.1)}, "GET", f"{ONE}/stopping?delta=0.05&tolerance=0.1", None),
+    ("suspects", {"risk": 0.1}, "GET", f"{ONE}/suspects?risk=0.1", None),
+    ("drift", {}, "GET", f"{ONE}/drift?risk=0.05", None),
+    ("events", {"after": 3, "limit": 2}, "GET", f"{ONE}/events?after=3&limit=2", None),
+    ("about", {}, "GET", ONE, None),
+    ("delete", {}, "DELETE", ONE, None),
+    ("experiments", {}, "GET", "/v1/experiments", None),
+    ("keys", {}, "GET", "/v1/keys", None),
+    ("add_key", {"role": "admin"}, "POST", "/v1/keys", {"role": "admin", "experiment": None, "rate": None}),
+    ("remove_key", {"number": "k/1"}, "DELETE", "/v1/keys/k%2F1", None),
+]  # fmt: skip
+
+
+class Sent(Exception):
+    """What a client sends, raised in place of an answer."""
+
+
+def answered_by(answer, kind, name):
+    """Return a client whose requests are answered by a function, and what runs its methods."""
+    http = {lsdt.Client: httpx.Client, lsdt.AsyncClient: httpx.AsyncClient}[kind]
+    client = kind("http://x", "KEY", name)
+    headers = client._http.headers
+    client._http = http(transport=httpx.MockTransport(answer), base_url="http://x", headers=headers)
+    if kind is lsdt.Client:
+        return lambda method, **options: getattr(client, method)(**options)
+
+    async def run(method, options):
+        return await getattr(client, method)(**options)
+
+    return lambda method, **options: asyncio.run(run(method, options))
+
+
+def raise_sent(request):
+    raise Sent(request)
+
+
+@pytest.mark.parametrize("kind", [lsdt.Client, lsdt.AsyncClient])
+def test_what_is_sent(kind):
+    used, keys = set(), set()
+    call = answered_by(raise_sent, kind, "a/b c")
+    for name, options, method, url, body in SENT:
+        with pytest.raises(Sent) as sent:
+            call(name, **options)
+        (request,) = sent.value.args
+        assert (request.method, str(request.url)) == (method, f"http://x{url}"), name
+        assert request.headers["authorization"] == "Bearer KEY"
+        path = url.partition("?")[0].replace(ONE, "/v1/experiments/{name}")
+        row = re.sub("/why/.*", "/why/{arm}", re.sub("/keys/.*", "/keys/{number}", path))
+        used.add((method, row))
+        if TABLE[method, row].repeat == "keyed":
+            keys.add(request.headers["idempotency-key"])
+        if isinstance(body, dict):
+            assert json.loads(request.content) == body, name
+            assert request.headers["content-type"] == "application/json"
+        else:
+            assert request.content.startswith(body or b"")
+            assert bool(request.content) == (body is not None)
+            assert request.headers.get("content-type", "") == (TABLE[method, row].file if body else "")
+    assert len(keys) == 3
+    assert TABLE.keys() - used == {("POST", "/v1/experiments")}  # that is `open`
+
+
+@pytest.mark.parametrize("kind", [lsdt.Client, lsdt.AsyncClient])
+def test_what_is_sent_again(kind, monkeypatch):
+    """What may happen twice, or has a key, when the answer is lost; all the rest if it did not arrive."""
+    monkeypatch.setattr("lsdt.service.client.clients._FIRST_WAIT", 0.0)
+
+    def failing(times, failure):
+        def answer(request):
+            asked.append(request)
+            if len(asked) > times:
+                return httpx.Response(200, json={"learned": 1, "repeated": 0, "cancelled": 1})
+            if isinstance(failure, int):
+                return httpx.Response(failure, json={"title": "Busy", "detail": "come again"})
+            raise failure("gone")
+
+        asked = []
+        return asked, answered_by(answer, kind, "drinks")
+
+    for failure in (httpx.ConnectError, httpx.ConnectTimeout, 429, 503):
+        for name, options in (("tell_many", {"rewards": []}), ("cancel", {"decision": "D"})):
+            asked, call = failing(5, failure)
+            call(name, **options)
+            assert len(asked) == 6
+            asked, call = failing(6, failure)
+            with pytest.raises(StoreFailed, match="gone|come again"):
+                call(name, **options)
+            assert len(asked) == 6
+    for name, options, again in (
+        ("tell_many", {"rewards": []}, True),
+        ("observe", {"arm": "tea", "reward": 1}, True),
+        ("cancel", {"decision": "D"}, False),
+        ("delete", {}, False),
+        ("add_key", {"role": "read"}, False),
+    ):
+        asked, call = failing(1, httpx.ReadError)
+        if again:
+            call(name, **options)
+            assert asked[0].headers == asked[1].headers  # the same idempotency key
+        else:
+            with pytest.raises(StoreFailed, match="the service at http://x cannot be reached: gone"):
+                call(name, **options)
+        assert len(asked) == 1 + again
+    for status, error in ((500, StoreFailed), (422, InvalidInput)):
+        asked, call = failing(1, status)
+        with pytest.raises(error, match="come again"):
+            call("tell_many", rewards=[])
+
+
+def test_a_service_that_asks_for_time_gets_it(monkeypatch):
+    waits = []
+    monkeypatch.setattr(lsdt.Client, "_sleep", staticmethod(waits.append))
+    headers = {"retry-after": "3"}
+    call = answered_by(lambda request: httpx.Response(503, headers=headers), lsdt.Client, "drinks")
+    with pytest.raises(StoreFailed, match="the service answered 503"):
+        call("about")
+    assert len(waits) == 5
+    assert all(1.5 <= seconds <= 3 for seconds in waits)
+
+
+def test_a_plain_client_in_a_running_event_loop(url):
+    async def run():
+        with lsdt.Client.open(url, "loop", side=SIDE, policy="ucb1") as client:
+            waiting = lsdt.AsyncClient(url, name="loop")
+            client.tell(client.ask(), 1)
+            with pytest.raises(InvalidInput, match="a Client cannot await an AsyncClient"):
+                client.merge([waiting])
+            await waiting.close()
+            return client.about()["told"]
+
+    assert asyncio.run(run()) == 1
 
 
 def test_an_experiment_is_opened_with_every_option(url):
@@ -212,6 +394,7 @@ def test_an_experiment_is_opened_with_every_option(url):
         client.delete()
     for wrong, said in (
         ({"expiry": {"after": 1e19}}, "expiry.after, in seconds, must be a number above 0 and at most 3"),
+        ({"expiry": {"after": {60}}}, "this cannot be sent: Object of type set"),
         ({"expiry_after": 60}, "got 'expiry_after'"),
         ({"policy": lsdt.Policy("ucb1")}, "as text, such as 'ts@propagation'"),
         ({"rewards": lsdt.rewards.gaussian(2.0)}, "{'name': 'gaussian', 'parameters'"),

@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
 
 import lsdt
+from lsdt.service.client import RemoteDecision, StoppingAnswer
+from lsdt.service.server import in_background
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 def drinks() -> lsdt.SideInformation:
@@ -49,6 +52,38 @@ def live(side: lsdt.SideInformation) -> str | int:
     return decision.arm_id
 
 
+def remote(url: str) -> str | int:
+    with lsdt.Client.open(url, "drinks", side=drinks(), policy="ucb1") as agent:
+        assert_type(agent, lsdt.Client)
+        decision = agent.ask()
+        assert_type(decision, RemoteDecision)
+        assert_type(agent.ask(2, propensity=True), list[RemoteDecision])
+        tell: Callable[[RemoteDecision, float], None] = agent.tell
+        tell(decision, 1.0)
+        assert_type(agent.tell_many([(decision.id, 1)]), tuple[int, int])
+        assert_type(agent.stopping(delta=0.1), StoppingAnswer)
+        assert_type(lsdt.Client.best(agent, n_runners_up=1), lsdt.Recommendation)
+        return decision.arm_id
+
+
+async def awaited(url: str) -> tuple[int, int]:
+    async with await lsdt.AsyncClient.open(url, "drinks") as agent:
+        assert_type(agent, lsdt.AsyncClient)
+        one, many = await asyncio.gather(agent.ask(), agent.ask(2))
+        assert_type(one, RemoteDecision)
+        assert_type(many, list[RemoteDecision])
+        assert_type(await agent.best(), lsdt.Recommendation)
+        return await agent.tell_many((each, 1.0) for each in (one, *many))
+
+
+def wrong(plain: lsdt.Client, waiting: lsdt.AsyncClient) -> None:
+    """Not run: mypy finds what is wrong in each line, or says that nothing is to be ignored."""
+    plain.tell("id", "much")  # type: ignore[arg-type]
+    plain.best(runners=1)  # type: ignore[call-arg]
+    plain.ask("2")  # type: ignore[call-overload]
+    waiting.close()  # type: ignore[unused-coroutine]
+
+
 def study() -> NDArray[np.float64]:
     problem = lsdt.problems.uniform(n_arms=5, epsilon=0.2, rewards=lsdt.rewards.gaussian(sigma=1.0))
     result = lsdt.simulate(problem, ["ucb1"], horizon=20, replications=2)
@@ -67,5 +102,8 @@ def errors() -> str:
 if __name__ == "__main__":
     assert candidates(drinks()) == ["tea", "cocoa"]
     assert live(drinks()) in ("tea", "coffee", "cocoa")
+    with in_background() as address:
+        assert remote(address) in ("tea", "coffee", "cocoa")
+        assert asyncio.run(awaited(address)) == (3, 0)
     assert study().shape[0] == 2
     assert "0" in errors()

@@ -13,7 +13,7 @@ import pytest
 import lsdt
 from lsdt.errors import LostDecision
 from lsdt.service.app import create_app
-from lsdt.service.client import _raise
+from lsdt.service.client import calls
 from lsdt.service.hosting import Service
 from lsdt.service.settings import Settings
 
@@ -68,7 +68,7 @@ def test_ids_that_the_backup_does_not_hold_are_refused(tmp_path):
     assert (batch.status_code, batch.json()["decisions"]) == (410, lost)
     assert "drop their rewards" in batch.json()["detail"]
     with pytest.raises(LostDecision, match="was a backup") as error:
-        _raise(batch)
+        calls.TELL.result(batch)
     assert error.value.decisions == lost
     kept = [each for each in (*known, *later) if each not in lost]
     assert post(again, "tell", rewards(kept)).json() == {"learned": 10, "repeated": 2}

@@ -1,0 +1,58 @@
+"""What only a client returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsdt._html import fields_card
+
+if TYPE_CHECKING:
+    from lsdt.side_information.arms import ArmId
+
+
+class RemoteDecision(NamedTuple):
+    """A decision of a service: the fields of `lsdt.Decision`, and the id under which to tell its reward.
+
+    Attributes
+    ----------
+    number : int
+        Numbers count up from 0.
+    arm : int
+        The index of the arm.
+    arm_id : str or int
+        Its id.
+    propensity : float or None
+        The probability with which it was chosen, if it was asked for.
+    id : str
+        Any process can tell the reward under this id. It is safe to show to anybody.
+    """
+
+    number: int
+    arm: int
+    arm_id: ArmId
+    propensity: float | None
+    id: str
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
+
+class StoppingAnswer(NamedTuple):
+    """Whether the best arm is known, according to the service; see `Agent.stopping`."""
+
+    stop: bool
+    arm_id: ArmId
+    delta: float
+    tolerance: float
+    text: str
+    evidence: float
+    needed: float
+    tries_to_go: int | None
+    no_estimate: str
+    pending: int
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
