@@ -17,7 +17,7 @@ from lsdt.service import event_log, messages
 from lsdt.service.answers import JSON, Refused, encode
 from lsdt.service.hosting import MOST_CLOSED
 from lsdt.service.keys import add_key, remove_key
-from lsdt.service.metrics import CONTENT_TYPE, values_text
+from lsdt.service.metrics import CONTENT_TYPE, metrics_text
 from lsdt.service.openapi import OF_A_FILE, PARQUET, SNAPSHOT, description
 from lsdt.service.requests import decode, read_body, read_head
 from lsdt.service.sources import check_order, extended, from_file, from_log, policy_of, rewards_of, side_of
@@ -598,29 +598,3 @@ def why_arm(hosted: Hosted, text: str) -> messages.Why:
     told = {key: _plain(value) for key, value in why.to_dict().items()}
     relations, steps, means = told["relations"], told["steps"], told["means"]
     return messages.Why(arm, status, why.is_candidate, why.text, relations, steps, means)
-
-
-def metrics_text(service: Service, caller: Caller) -> str:
-    """Return the metrics that a caller may see."""
-    hosted = [one for one in list(service.hosted.values()) if caller.sees(one)]
-
-    def each(value: Callable[[Hosted], float]) -> list[tuple[dict[str, str], float]]:
-        return [({"experiment": one.name}, value(one)) for one in hosted]
-
-    of_experiments = {
-        "lsdt_decisions_total": ("Decisions made.", each(lambda one: one.agent.n_asked)),
-        "lsdt_rewards_total": ("Rewards learned.", each(lambda one: one.agent.n_told)),
-        "lsdt_expired_total": ("Decisions expired since the start.", each(lambda one: one.n_expired)),
-        "lsdt_pending": ("Decisions that wait for their reward.", each(lambda one: one.agent.n_pending)),
-        "lsdt_streams": ("Open streams.", each(lambda one: one.n_watching)),
-    }
-    if caller.experiment is not None:
-        return values_text(of_experiments)
-    return service.metrics.text() + values_text(
-        of_experiments
-        | {
-            "lsdt_waiting": ("Requests that wait for the next commit.", [({}, service.commits.n_waiting)]),
-            "lsdt_store_failed": ("Whether the store failed.", [({}, float(bool(service.commits.failure)))]),
-            "lsdt_broken_experiments": ("Experiments that cannot be opened.", [({}, len(service.broken))]),
-        }
-    )
