@@ -8,7 +8,7 @@ import lsdt
 from lsdt.agent import agent as agent_module
 from lsdt.agent import snapshot
 from lsdt.agent.epochs import Epochs
-from lsdt.agent.snapshot import Contents
+from lsdt.agent.journal import insert_batch
 
 MEANS = np.linspace(0.1, 0.9, 12)
 SIDE = lsdt.from_means(MEANS, 0.2)
@@ -30,9 +30,9 @@ def same_state(first, second):
     """Both are the same but for which agent they are, and when they were opened."""
     blobs = []
     for each in (first, second):
-        contents = snapshot.from_bytes(each.snapshot())
-        contents.learner.identity, contents.learner.epochs = "", Epochs()
-        blobs.append(snapshot.to_bytes(contents))
+        learner = snapshot.from_bytes(each.snapshot())
+        learner.identity, learner.epochs = "", Epochs()
+        blobs.append(snapshot.to_bytes(learner))
     return blobs[0] == blobs[1]
 
 
@@ -44,7 +44,7 @@ def goes_on_alike(first, second, rounds=12):
     known = [
         (
             each.to_frame().to_dict("list"),
-            each._learner.pending.entries(),
+            each.state().pending.entries(),
             each.n_told,
             each.policy_reason,
             in_order(each),
@@ -64,13 +64,31 @@ def goes_on_alike(first, second, rounds=12):
 
 def in_order(agent):
     """Everything that is known of the order asked."""
-    order = agent._learner.order
+    order = agent.state().order
     return order.counts, order.sums, sorted(order.cut_sums.items()), order.waiting()
 
 
 def to_bytes(agent):
     """A snapshot that the agent's store does not see."""
-    return snapshot.to_bytes(Contents(agent._learner, agent.is_auto, agent.policy_reason))
+    return snapshot.to_bytes(agent.state())
+
+
+def applied(blob, entries):
+    """The agent of a snapshot after these events of its log."""
+    return lsdt.Agent.restore(snapshot.to_bytes(snapshot.from_bytes(blob).apply_events(entries)))
+
+
+def replica(store, name, **options):
+    """One of several agents of an experiment, that writes and reads only when it is told to."""
+    agent = lsdt.Agent.open(store, name, shared=True, **options)
+    agent.autocommit = False
+    return agent
+
+
+def write(agent):
+    """Write what an agent has accepted, and say which events were new."""
+    with agent.lease.store.transaction():
+        return list(insert_batch(agent.lease, agent.drain()))
 
 
 def played(agent, rounds, seed=0):

@@ -34,10 +34,10 @@ def test_tells_may_come_late_and_in_any_order():
 
 def test_a_batch_is_spread_and_what_is_pending_is_not_learned():
     agent = played(lsdt.Agent(SIDE, "ucb1"), 60)
-    before = agent._learner.words.copy()
+    before = agent.state().words.copy()
     batch = agent.ask(8)
     assert len({decision.arm for decision in batch}) > 1
-    assert np.array_equal(agent._learner.words, before)
+    assert np.array_equal(agent.state().words, before)
     for decision in batch:
         agent.tell(decision, 1.0)
     assert agent.n_told == 68
@@ -46,7 +46,7 @@ def test_a_batch_is_spread_and_what_is_pending_is_not_learned():
 @pytest.mark.parametrize("policy", ["ucb1", "lsdt_csi", "lsdt_psi", "imed", "ckl_ucb"])
 def test_asks_without_tells_do_not_repeat_untried_arms(policy):
     agent = lsdt.Agent(SIDE, policy, horizon=1000)
-    candidates = agent._learner.arms.tolist()
+    candidates = agent.state().arms.tolist()
     batch = agent.ask(len(candidates))
     assert sorted(decision.arm for decision in batch) == candidates
 
@@ -67,7 +67,7 @@ def test_what_is_told_is_checked_and_nothing_is_lost():
     with pytest.raises(InvalidInput, match="decision 0 was told or cancelled before"):
         agent.tell(decision, 1.0)
     agent.tell(decision, 0.0, repeat="ignore")
-    assert agent._learner.sums[decision.arm] == 1.0
+    assert agent.state().sums[decision.arm] == 1.0
     with pytest.raises(InvalidInput, match="repeat must be"):
         agent.tell(decision, 1.0, repeat="maybe")
     with pytest.raises(InvalidInput, match="repeat must be"):
@@ -82,14 +82,14 @@ def test_what_is_told_is_checked_and_nothing_is_lost():
 def test_rewards_of_any_size_are_taken_when_they_are_gaussian():
     agent = lsdt.Agent(SIDE, "ucb1", rewards="gaussian")
     agent.tell(agent.ask(), -17.5)
-    assert agent._learner.sums[0] == -17.5
+    assert agent.state().sums[0] == -17.5
 
 
 def test_observing_without_asking():
     agent, other = lsdt.Agent(SIDE, "ucb1"), lsdt.Agent(SIDE, "ucb1")
     agent.observe(0, 1.0)
     other.tell(other.ask(), 1.0)
-    assert np.array_equal(agent._learner.words, other._learner.words)
+    assert np.array_equal(agent.state().words, other.state().words)
     assert agent.ask().number == 0
     lsdt_agent = lsdt.Agent(NAMED, "lsdt_csi")
     lsdt_agent.observe("item5", 1.0)  # cannot be the best: the books are kept all the same
@@ -116,14 +116,14 @@ def test_cancelling():
 def test_masks_are_honoured_and_leave_the_statistics_alone(name):
     agent = lsdt.Agent(SIDE, name, horizon=400, seed=3)
     rng = np.random.default_rng(1)
-    inside = agent._learner.arms
+    inside = agent.state().arms
     for _ in range(120):
         allowed = rng.random(12) < 0.4
         allowed[rng.choice(inside)] = True
         decision = agent.ask(allowed=allowed if rng.random() < 0.5 else np.flatnonzero(allowed).tolist())
         assert allowed[decision.arm]
         agent.tell(decision, float(rng.random() < MEANS[decision.arm]))
-    assert agent._learner.counts.sum() == 120
+    assert agent.state().counts.sum() == 120
 
 
 def test_a_mask_of_everything_is_no_mask():
@@ -324,8 +324,7 @@ def test_a_decision_does_not_depend_on_what_earlier_ones_drew(policy):
     drawn, skipped = (lsdt.Agent(SIDE, policy, seed=11) for _ in range(2))
     for decision in drawn.ask(5):
         drawn.cancel(decision)
-    skipped._learner.next_number = 5
-    assert drawn.ask(propensity=True).arm == skipped.ask().arm
+    assert drawn.ask(propensity=True).arm == skipped.state().decide(5, time=0).arm
 
 
 def test_a_late_reward_is_tossed_for_as_one_that_came_at_once():
@@ -337,7 +336,7 @@ def test_a_late_reward_is_tossed_for_as_one_that_came_at_once():
     for decision in reversed([late.ask() for _ in range(20)]):
         late.tell(decision, 0.5)
     assert same_state(prompt, late)
-    wins = prompt._learner.player.state.win_depth[0] - UNIT_DEPTH
+    wins = prompt.state().player.state.win_depth[0] - UNIT_DEPTH
     assert 0 < wins < 20
 
 

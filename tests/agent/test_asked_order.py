@@ -12,14 +12,14 @@ from scipy.stats import binom
 
 import lsdt
 from agent.crafted_snapshots import closed, opened
-from agent.examples import in_order, same_state
+from agent.examples import applied, in_order, replica, same_state, write
+from lsdt.agent import snapshot
 from lsdt.agent.anytime_intervals import intervals_of
 from lsdt.agent.asked_order import MOST_WAITING, AskedOrder
 from lsdt.agent.cuts import n_cuts, places_of_cuts
 from lsdt.agent.decisions import Pending
-from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidFile
-from lsdt.storage import open_store
+from lsdt.storage import Event, Kind, open_store
 from naive.asked_order import sequences
 
 TWO = lsdt.SideInformation(2, arm_ids=["tea", "juice"], epsilon=0.1)
@@ -129,17 +129,16 @@ def test_an_agent_keeps_it_through_everything(family):
                     each.cancel(chosen)
                 else:
                     each.tell(chosen, told)
-    check(agent._learner.order, events, 2, MOST_WAITING)
-    assert len(agent._learner.order.waiting()) > 10
+    check(agent.state().order, events, 2, MOST_WAITING)
+    assert len(agent.state().order.waiting()) > 10
     assert repr(in_order(restored)) == repr(in_order(agent))
-    copied = agent._learner.copy()
-    assert repr(copied.order.waiting()) == repr(agent._learner.order.waiting())
+    copied = agent.state().copy()
+    assert repr(copied.order.waiting()) == repr(agent.state().order.waiting())
     entries = [entry for batch in store.read("x") for entry in batch]
-    folded = lsdt.Agent.restore(store.latest("x", before=entries[0].position + 1).blob)
-    folded._fold(entries)
+    folded = applied(store.latest("x", before=entries[0].position + 1).blob, entries)
     assert same_state(agent, folded)
     agent.extend(lsdt.SideInformation(3, arm_ids=["cola", "juice", "tea"], epsilon=0.1))
-    order, places = agent._learner.order, [2, 1]
+    order, places = agent.state().order, [2, 1]
     assert [order.counts[at] for at in places] == copied.order.counts
     assert {places[arm]: sums for arm, sums in copied.order.cut_sums.items()} == order.cut_sums
     assert sorted(play.number for play in order.waiting()) == sorted(
@@ -156,7 +155,7 @@ def test_an_open_decision_blocks_its_arm_until_it_is_closed():
     for _ in range(100):
         agent.tell(agent.ask(allowed=["tea"]), 1.0)
     agent.tell(agent.ask(allowed=["juice"]), 1.0)
-    order = agent._learner.order
+    order = agent.state().order
     assert (order.counts, len(order.waiting())) == ([0, 1], MOST_WAITING + 1)
     (blocked,) = agent.drift().attrs["blocked"]
     assert (blocked.arm, blocked.decision, blocked.plays) == ("tea", lost.number, MOST_WAITING)
@@ -164,60 +163,60 @@ def test_an_open_decision_blocks_its_arm_until_it_is_closed():
     late = agent.ask(allowed=["tea"])  # beyond the limit: left out, however late it is told
     agent = lsdt.Agent.restore(agent.snapshot())
     agent.cancel(lost)
-    assert agent._learner.order.counts == [MOST_WAITING, 1]
+    assert agent.state().order.counts == [MOST_WAITING, 1]
     agent.tell(late, 0.0)
     agent.tell(agent.ask(allowed=["tea"]), 0.0)
-    assert agent._learner.order.counts == [MOST_WAITING + 1, 1]
-    assert agent._learner.counts.tolist() == [MOST_WAITING + 52, 1]
+    assert agent.state().order.counts == [MOST_WAITING + 1, 1]
+    assert agent.state().counts.tolist() == [MOST_WAITING + 52, 1]
     assert agent.drift().attrs["blocked"] == []
 
 
 def test_a_decision_that_is_closed_before_its_ask_is_read_does_not_wait():
-    """Not even a decision that was foreseen; a snapshot in between does not lose it."""
+    """Not even a decision that was reserved; a snapshot in between does not lose it."""
     pending = Pending()
-    pending.foresee(3, 0, 0)
+    pending.reserve(Event(Kind.ASK, 0, 3, 0))
     pending.remove(3)
     pending.put(3, 0, 0)
     assert len(pending) == 0
-    agent = lsdt.Agent(TWO, "ts")
-    agent._learner.close_decision(0, 1, 1.0, 0)
-    agent = lsdt.Agent.restore(agent.snapshot())
-    assert agent._learner.order.counts == [0, 0]
-    agent._learner.open_decision(0, 1, 0, 0)
-    assert agent._learner.order.counts == [0, 1]
-    assert agent.n_pending == 0
+    learner = lsdt.Agent(TWO, "ts").state()
+    learner.apply(Event(Kind.TELL, 0, 0, 1, 1.0), epoch=0)
+    learner = snapshot.from_bytes(snapshot.to_bytes(learner))
+    assert learner.order.counts == [0, 0]
+    learner.apply(Event(Kind.ASK, 0, 0, 1), epoch=0)
+    assert learner.order.counts == [0, 1]
+    assert len(learner.pending) == 0
 
 
 def test_replicas_share_the_order_of_their_log():
     """Numbers come in blocks, so that those of one replica are below those that another was given before."""
     store, rng = open_store("memory://"), np.random.default_rng(4)
     lsdt.Agent.open(store, "x", TWO, policy="ts").close()
-    replicas = [Replica.join(store, "x") for _ in range(2)]
+    replicas = [replica(store, "x") for _ in range(2)]
     waiting, plays = [], []
     for _ in range(120):
         one, other = (replicas[at] for at in rng.permutation(2))
-        for replica in (one, other)[: int(rng.integers(1, 3))]:
-            decision = replica.ask()
+        for each in (one, other)[: int(rng.integers(1, 3))]:
+            decision = each.ask()
             waiting.append(decision)
             plays.append(("ask", decision.number, decision.arm))
-            replica.append()
+            write(each)
         if len(waiting) > 8:
             decision = waiting.pop(int(rng.integers(len(waiting))))
             reward = float(rng.random())
-            other.catch_up()
+            other.refresh()
             other.tell(decision, reward)
-            other.append()
+            write(other)
             plays.append(("close", decision.number, decision.arm, reward))
-        one.catch_up()
-    for replica in replicas:
-        replica.catch_up()
-        check(replica._learner.order, plays, 2, MOST_WAITING)
+        one.refresh()
+    for each in replicas:
+        each.refresh()
+        check(each.state().order, plays, 2, MOST_WAITING)
     assert repr(in_order(replicas[0])) == repr(in_order(replicas[1]))
     assert [event[1] for event in plays if event[0] == "ask"] != sorted(
         event[1] for event in plays if event[0] == "ask"
     )
-    for replica in replicas:
-        replica.close()
+    for each in replicas:
+        each.close()
 
 
 def launch(seed, is_gaussian, change_at=10**6, n_rounds=400, delay=100):
@@ -242,7 +241,7 @@ def launch(seed, is_gaussian, change_at=10**6, n_rounds=400, delay=100):
         if turn % 50 == 49:
             if found is None and not agent.drift().empty:
                 found = turn
-            low, high = intervals_of(agent._learner, np.arange(2))
+            low, high = intervals_of(agent.state(), np.arange(2))
             failed |= (means < low) | (means > high)
     return found, failed
 

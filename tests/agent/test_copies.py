@@ -151,15 +151,14 @@ def test_an_agent_that_was_forked_in_the_middle_of_a_change_says_so():
     agent = lsdt.Agent(SIDE, "ucb1")
     begun, done = threading.Event(), threading.Event()
 
-    real = agent._learner.close_decision
+    decision, real = agent.ask(), agent._learner.apply
 
-    def close_decision(*args):
+    def apply(*args):
         begun.set()
         done.wait()
-        real(*args)
+        return real(*args)
 
-    agent._learner.close_decision = close_decision
-    decision = agent.ask()
+    agent._learner.apply = apply
     thread = threading.Thread(target=agent.tell, args=(decision, 1.0))
     thread.start()
     begun.wait()

@@ -68,16 +68,16 @@ def test_arrays_that_compiled_code_trusts_are_checked(side, name, change):
 
 def test_tables_and_places_of_a_state_are_checked():
     agent = lsdt.Agent(FULL, "kl_ucb")
-    place = agent._learner.player.packed.offsets[1 + agent._learner.player.state._fields.index("last")]
+    place = agent.state().player.packed.offsets[1 + agent.state().player.state._fields.index("last")]
     outside = with_element(place, np.array([10**6]).view(np.float64)[0])
     with pytest.raises(InvalidFile, match="'last' of the state points outside of its 8 places"):
         restored_with(agent, "buffer", outside)
     agent = lsdt.Agent(MANY, "ucb1")
-    place = agent._learner.player.packed.offsets[1 + agent._learner.player.state._fields.index("tree")]
+    place = agent.state().player.packed.offsets[1 + agent.state().player.state._fields.index("tree")]
     with pytest.raises(InvalidFile, match="'tree' of the state points outside of its 600 places"):
         restored_with(agent, "buffer", with_element(place + 2, 1e9))
     agent = lsdt.Agent(FULL, "lsdt_closure")
-    place = agent._learner.player.packed.offsets[1 + agent._learner.player.state._fields.index("lower")]
+    place = agent.state().player.packed.offsets[1 + agent.state().player.state._fields.index("lower")]
     with pytest.raises(InvalidFile, match="'lower' of the state does not hold what it must"):
         restored_with(agent, "buffer", with_element(place, 1e6))
     with pytest.raises(InvalidFile, match="have another key"):

@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import betaln, logsumexp
 
 import lsdt
+from agent.examples import applied
 from lsdt.agent.cuts import n_cuts, places_of_cuts
 from lsdt.agent.drift import changed_arms, cut_evidence
 from lsdt.errors import InvalidInput, Unsupported
@@ -83,11 +84,11 @@ def test_arms_are_judged_one_by_one():
     for number in range(900):
         arm = int(rng.integers(3))
         agent.observe(arm, float(rng.random() < (0.9 if arm and number > 300 * arm else 0.2)))
-    changes = {change.arm: change for change in changed_arms(agent._learner, 0.05)}
+    changes = {change.arm: change for change in changed_arms(agent.state(), 0.05)}
     assert sorted(changes) == [1, 2]
-    counts, sums = agent._learner.counts, agent._learner.sums
+    counts, sums = agent.state().counts, agent.state().sums
     for arm, change in changes.items():
-        kept = np.array(agent._learner.order.cut_sums[arm])
+        kept = np.array(agent.state().order.cut_sums[arm])
         places = places_of_cuts(np.arange(len(kept)))
         values = cut_evidence(places, kept, counts[arm], sums[arm], COINS)
         assert change.evidence == pytest.approx(logsumexp(values))
@@ -116,16 +117,15 @@ def test_what_is_kept_survives():
     agent = lsdt.Agent.open(store, "x", ARMS, policy="ts", snapshot_every=0)
     for number in range(700):
         agent.observe(["tea", "mate", "juice"][int(rng.integers(number % 3 + 1))], float(rng.random()))
-    cuts = agent._learner.order.cut_sums
-    assert [len(cuts[arm]) for arm in range(3)] == n_cuts(agent._learner.counts).tolist()
+    cuts = agent.state().order.cut_sums
+    assert [len(cuts[arm]) for arm in range(3)] == n_cuts(agent.state().counts).tolist()
     restored = lsdt.Agent.restore(agent.snapshot())
-    assert restored._learner.order.cut_sums == cuts
+    assert restored.state().order.cut_sums == cuts
     entries = [entry for batch in store.read("x") for entry in batch]
-    folded = lsdt.Agent.restore(store.latest("x", before=entries[0].position + 1).blob)
-    folded._fold(entries)
-    assert folded._learner.order.cut_sums == cuts
+    folded = applied(store.latest("x", before=entries[0].position + 1).blob, entries)
+    assert folded.state().order.cut_sums == cuts
     agent.extend(lsdt.SideInformation(4, arm_ids=["cola", "juice", "mate", "tea"], epsilon=0.2))
-    assert agent._learner.order.cut_sums == {3 - arm: sums for arm, sums in cuts.items()}
+    assert agent.state().order.cut_sums == {3 - arm: sums for arm, sums in cuts.items()}
     agent.close()
 
 

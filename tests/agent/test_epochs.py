@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
+from agent.examples import replica, write
 from lsdt.agent.epochs import Epochs, epochs_of_array
-from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidFile, InvalidInput, LostDecision
 from lsdt.storage import open_store
 
@@ -48,7 +48,7 @@ def test_an_opening_is_one_run_however_many_decisions_it_makes():
     agent.ask(1000)
     again = lsdt.Agent.restore(agent.snapshot())
     again.tell_many([(decision, 1.0) for decision in again.ask(1000)])
-    assert len(again._learner.epochs.to_array()) == 2
+    assert len(again.state().epochs.to_array()) == 2
 
 
 def told_to_arms(agent):
@@ -133,16 +133,16 @@ def test_a_database_that_is_put_back(postgresql_url):
     """Replicas: each has its epoch, and takes the decisions of others that are in the log."""
     with open_store(postgresql_url) as store, open_store(postgresql_url) as other:
         lsdt.Agent.open(store, "x", SIDE, policy="ucb1").close()
-        first = Replica.join(store, "x")
+        first = replica(store, "x")
         known = first.ask(2)
-        first.append()
+        write(first)
         tables = ("experiments", "writers", "events")
         backup = {table: store._rows(f"SELECT * FROM lsdt.{table}") for table in tables}
-        second = Replica.join(other, "x")
+        second = replica(other, "x")
         lost = [*first.ask(2, allowed=["a"]), *second.ask(2, allowed=["b"])]
-        for replica in (first, second):
-            replica.append()
-            replica.close()
+        for each in (first, second):
+            write(each)
+            each.close()
         with store._writing(commit=True) as writes:
             writes.execute("DELETE FROM lsdt.snapshots WHERE position > 0")
             writes.execute("DELETE FROM lsdt.events")
@@ -154,20 +154,20 @@ def test_a_database_that_is_put_back(postgresql_url):
                 for row in backup[table]:
                     values = ", ".join(["%s"] * len(row))
                     writes.execute(f"INSERT INTO lsdt.{table} VALUES ({values})", row)
-        third, fourth = Replica.join(store, "x"), Replica.join(other, "x")
+        third, fourth = replica(store, "x"), replica(other, "x")
         again = [third.ask() for _ in range(3)]
-        third.append()
+        write(third)
         assert {each.number for each in again} & {each.number for each in lost}
-        for replica in (third, fourth):
+        for each in (third, fourth):
             for decision in lost:
                 with pytest.raises(LostDecision, match=f"decision {decision.number} was made by a log"):
-                    replica.tell(decision, 1.0)
+                    each.tell(decision, 1.0)
         with pytest.raises(LostDecision):
             fourth.tell(again[0], 1.0)  # not read yet: a service looks into the log, and tries again
-        fourth.catch_up()
+        fourth.refresh()
         fourth.tell_many([(decision, 1.0) for decision in (*known, *again)])
-        assert list(fourth.append()) == [True] * 5
-        fourth.catch_up()
+        assert write(fourth) == [True] * 5
+        fourth.refresh()
         assert fourth.n_told == 5
         third.close()
         fourth.close()

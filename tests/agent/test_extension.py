@@ -55,14 +55,14 @@ def test_extending_keeps_what_was_learned():
     change = agent.extend(SIDE)
     after = agent.to_frame().set_index("arm")
     assert after[["plays", "mean"]].equals(before[["plays", "mean"]])
-    assert set(agent._learner.arms) == set(lsdt.candidate_set(SIDE).arms)
+    assert set(agent.state().arms) == set(lsdt.candidate_set(SIDE).arms)
     assert change.new_arms == []
     assert len(change.out_of_play) > 0
     assert "no more" in change.text
     agent.tell(waiting, 1.0)
-    state = agent._learner.player.state
-    assert state.counts.tolist() == agent._learner.counts[agent._learner.arms].tolist()
-    assert np.allclose(state.sums, agent._learner.sums[agent._learner.arms])
+    state = agent.state().player.state
+    assert state.counts.tolist() == agent.state().counts[agent.state().arms].tolist()
+    assert np.allclose(state.sums, agent.state().sums[agent.state().arms])
     assert goes_on_alike(agent, reopened(store, agent))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from agent.examples import MEANS, SIDE, Clock, goes_on_alike, played
+from agent.examples import MEANS, SIDE, Clock, applied, goes_on_alike, played
 from lsdt.agent.half_life import checked_half_life
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.policies.registry import BUILT_IN, specification
@@ -50,7 +50,7 @@ def test_after_a_half_life_a_reward_counts_half():
     weight = agent.to_frame().weight.tolist()
     assert weight[0] == pytest.approx(0.5 * 2 * (share + share**2 + share**3 + share**4))
     assert agent.to_frame()["mean"].tolist() == pytest.approx([1, 0])
-    depth = agent._learner.player.state.win_depth
+    depth = agent.state().player.state.win_depth
     assert depth.tolist() == pytest.approx([2 / 3 + weight[0], 2 / 3])
     for _ in range(100):
         agent.observe("juice", 0.0)
@@ -101,14 +101,14 @@ def test_posteriors_of_very_many_arms_are_grouped_again():
         agent = lsdt.Agent(lsdt.SideInformation(600, epsilon=0.1), name, forget=40)
         for number in range(200):
             agent.observe(number % 7, float(number % 2))
-        state = agent._learner.player.state
+        state = agent.state().player.state
         n_groups, starts = int(state.n_groups[0]), state.group_starts
         assert 2 <= n_groups <= 8
         assert starts[n_groups] == 600
         assert sorted(state.order[:600].tolist()) == list(range(600))
         assert (state.order[state.place] == np.arange(600)).all()
         agent.tell(agent.ask(), 1.0)
-        assert int(state.n_groups[0]) == n_groups + 1
+        assert int(agent.state().player.state.n_groups[0]) == n_groups + 1
 
 
 @pytest.mark.parametrize("forget", [6, "30 minutes"])
@@ -129,7 +129,7 @@ def test_a_restart_changes_nothing(name, forget, monkeypatch):
     agent.close()
     opened = lsdt.Agent.open(store, "x", forget=forget)
     assert goes_on_alike(agent, opened)
-    assert opened._learner.fading.clock == agent._learner.fading.clock
+    assert opened.state().fading.clock == agent.state().fading.clock
     opened.close()
     with pytest.raises(InvalidInput, match="was made with another forget"):
         lsdt.Agent.open(store, "x", forget=7)
@@ -139,15 +139,12 @@ def test_the_whole_log_is_folded_as_it_was_lived():
     store = open_store("memory://")
     agent = lsdt.Agent.open(store, "x", SIDE, policy="ts", forget=50, snapshot_every=0)
     played(agent, 400)
-    agent._lease.release()
     entries = [entry for batch in store.read("x") for entry in batch]
-    fresh = lsdt.Agent.restore(store.latest("x").blob)
-    fresh._fold(entries)
+    fresh = applied(store.latest("x").blob, entries)
     assert goes_on_alike(agent, fresh)
-    assert [each.tolist() for each in fresh._learner.fading.left] == [
-        each.tolist() for each in agent._learner.fading.left
+    assert [each.tolist() for each in fresh.state().fading.left] == [
+        each.tolist() for each in agent.state().fading.left
     ]
-    agent._lease = None
 
 
 def test_extending_keeps_what_is_left():
@@ -159,7 +156,7 @@ def test_extending_keeps_what_is_left():
     after = agent.to_frame().set_index("arm")
     assert after.weight["tea"] == before.weight["tea"]
     assert after["mean"]["tea"] == before["mean"]["tea"]
-    assert agent._learner.player.state.win_depth[2] > 1
+    assert agent.state().player.state.win_depth[2] > 1
 
 
 def test_a_prior_fades_too():

@@ -49,7 +49,7 @@ class AgentMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def ask_some(self, data):
-        inside = self.agent._learner.in_play().tolist()
+        inside = self.agent.state().in_play().tolist()
         allowed = data.draw(st.sets(st.sampled_from(inside), min_size=1))
         decision = self.agent.ask(allowed=sorted(allowed))
         assert decision.arm in allowed
@@ -77,7 +77,7 @@ class AgentMachine(RuleBasedStateMachine):
     @rule(arm=st.integers(0, 11))
     def retire(self, arm):
         """An arm goes, unless it is the last one in play."""
-        if set(self.agent._learner.in_play().tolist()) <= {arm}:
+        if set(self.agent.state().in_play().tolist()) <= {arm}:
             with pytest.raises(LsdtError):
                 self.agent.retire(arm)
             return
@@ -153,7 +153,7 @@ class AgentMachine(RuleBasedStateMachine):
     @invariant()
     def the_books_are_right(self):
         if hasattr(self, "agent"):
-            assert self.agent._learner.counts.tolist() == self.books.tolist()
+            assert self.agent.state().counts.tolist() == self.books.tolist()
             assert self.agent.pending_numbers() == sorted(self.waiting)
             retired = self.agent.to_frame().status == "retired"
             assert set(np.flatnonzero(retired).tolist()) == self.gone

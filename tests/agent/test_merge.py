@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from agent.examples import MEANS, NAMED, SIDE, goes_on_alike, played
-from lsdt.agent.replica import Replica
+from agent.examples import MEANS, NAMED, SIDE, goes_on_alike, played, replica, write
 from lsdt.errors import InvalidFile, InvalidInput, Unsupported
 from lsdt.storage import Kind, open_store
 
@@ -25,7 +24,7 @@ def test_counts_add_and_decisions_stay_apart():
     assert merged.plays.tolist() == sum(frame.plays for frame in frames).tolist()
     sums = sum(np.nan_to_num(frame["mean"]) * frame.plays.to_numpy() for frame in frames)
     assert np.nan_to_num(merged["mean"]) * merged.plays.to_numpy() == pytest.approx(sums)
-    assert one._learner.player.state.counts.tolist() == merged.plays.tolist()
+    assert one.state().player.state.counts.tolist() == merged.plays.tolist()
     assert (one.n_told, one.n_asked, one.n_pending) == (120, 40, 0)
     assert two.n_pending == 1
     two.tell(waiting, 1.0)
@@ -37,7 +36,7 @@ def test_a_merged_agent_knows_what_one_knows_that_was_told_everything():
     one, two, three = trio("lsdt_closure")
     everything = lsdt.Agent(SIDE, "lsdt_closure", seed=0)
     for agent in (one, two, three):
-        for arm, (count, total) in enumerate(zip(agent._learner.counts, agent._learner.sums, strict=True)):
+        for arm, (count, total) in enumerate(zip(agent.state().counts, agent.state().sums, strict=True)):
             for number in range(count):
                 everything.observe(arm, float(number < total))
     one.merge([two, three])
@@ -132,7 +131,7 @@ def test_the_prior_counts_once():
     two.observe(3, 1.0)
     one.merge(two)
     assert one.to_frame().prior.sum() == 15
-    assert one._learner.player.state.counts[:4].tolist() == [5, 5, 5, 1]
+    assert one.state().player.state.counts[:4].tolist() == [5, 5, 5, 1]
 
 
 def test_a_merge_is_in_the_log():
@@ -147,14 +146,14 @@ def test_a_merge_is_in_the_log():
     again = lsdt.Agent.open(store, "x")
     assert goes_on_alike(agent, again)
     assert again.drift(0.999).equals(agent.drift(0.999))
-    assert again._learner.order.cut_sums == agent._learner.order.cut_sums
+    assert again.state().order.cut_sums == agent.state().order.cut_sums
     with pytest.raises(InvalidInput, match="merged before"):
         again.merge(three)
     merged = next(entry for entry in entries if entry.kind == Kind.MERGE)
     fresh = lsdt.Agent(SIDE, "ts")
     for data in (None, merged.data[:-8], merged.data[:60] + b"x" + merged.data[61:]):
         with pytest.raises(InvalidFile):
-            fresh._learner.apply(merged._replace(data=data))
+            fresh.state().apply_events([merged._replace(data=data)])
 
 
 def test_agents_that_forget_add_what_is_left():
@@ -173,35 +172,37 @@ def test_agents_that_forget_add_what_is_left():
 
 
 def test_replicas_agree():
-    """Whoever writes what: a merge that two of them write down counts once, and all fold the same."""
+    """Whichever writes what: a merge that two of them write counts once, and all apply the same."""
     store = open_store("memory://")
     lsdt.Agent.open(store, "x", NAMED, policy="ts", forget=20).close()
-    first, second = (Replica.join(store, "x") for _ in range(2))
+    first, second = (replica(store, "x") for _ in range(2))
     other = played(lsdt.Agent(NAMED, "ts", seed=4), 30)
-    for replica in (first, second):
-        assert replica.merge(other) == 30
-        replica.retire("item3")
-        replica.append()
+    for each in (first, second):
+        assert each.merge(other) == 30
+        each.retire("item3")
+        write(each)
     decisions = first.ask(5)
-    first.append()
-    second.catch_up()
+    write(first)
+    second.refresh()
     for decision in decisions:
         second.tell(decision, 1.0)
-    second.append()
-    for replica in (first, second):
-        replica.catch_up()
+    write(second)
+    for each in (first, second):
+        each.refresh()
     assert first.n_told == second.n_told == 35
     assert first.to_frame().status[3] == "retired"
     second.reinstate("item3")
-    proposal = first.propose(lsdt.from_means(MEANS[2:6], 0.2, arm_ids=[f"item{arm}" for arm in range(2, 6)]))
-    for replica in (second, first):
-        replica.append()
-    for replica in (first, second):
-        replica.catch_up()
-    assert len(first.outcome(proposal).retired) == 8
+    fewer = lsdt.from_means(MEANS[2:6], 0.2, arm_ids=[f"item{arm}" for arm in range(2, 6)])
+    proposal = first.propose_extension(fewer)
+    assert first.extension_outcome(proposal) is None
+    for each in (second, first):
+        write(each)
+    for each in (first, second):
+        each.refresh()
+    assert len(first.extension_outcome(proposal).retired) == 8
     assert first.arms_in_play == second.arms_in_play == [f"item{arm}" for arm in range(2, 6)]
     assert goes_on_alike(first, second)
     with pytest.raises(InvalidInput, match="'item3' has not retired"):
         first.reinstate("item3")
-    for replica in (first, second):
-        replica.close()
+    for each in (first, second):
+        each.close()

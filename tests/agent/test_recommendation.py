@@ -20,7 +20,7 @@ ALONE = lsdt.SideInformation(12)
 @pytest.mark.parametrize("law", ["bernoulli", "gaussian"])
 def test_without_relations_certainty_is_the_share_of_draws_in_which_the_arm_is_the_best(law):
     agent = played(lsdt.Agent(ALONE, "ts", rewards=law), 80)
-    standing = standing_of(agent._learner)
+    standing = standing_of(agent.state())
     for first in range(12):
         order = np.array([first, *(arm for arm in range(12) if arm != first)])
         one, two = free_posterior(standing, order)
@@ -32,7 +32,7 @@ def test_without_relations_certainty_is_the_share_of_draws_in_which_the_arm_is_t
 
 
 def test_certainties_of_all_arms_sum_to_one():
-    standing = standing_of(played(lsdt.Agent(ALONE, "ts"), 40)._learner)
+    standing = standing_of(played(lsdt.Agent(ALONE, "ts"), 40).state())
     orders = [np.array([arm, *(other for other in range(12) if other != arm)]) for arm in range(12)]
     total = sum(free_certainty(standing, order) for order in orders)
     assert total == pytest.approx(1, abs=0.01)
@@ -67,7 +67,7 @@ def banners(seed, policy="lsdt_closure", n_rewards=2_205):
 def test_relations_say_what_arms_pay_that_were_hardly_played():
     """Alone, each of them has a wide posterior, and together they make the leader doubtful."""
     agent, rates = banners(2)
-    best, standing = agent.best(n_runners_up=23), standing_of(agent._learner)
+    best, standing = agent.best(n_runners_up=23), standing_of(agent.state())
     order = np.array([agent.side.index(each.arm_id) for each in [best, *best.runners_up]])
     assert free_certainty(standing, order) < 0.5
     assert best.certainty > 0.9
@@ -205,7 +205,7 @@ def test_pending_decisions_widen_intervals_to_what_they_may_pay():
     assert found["high"] == pytest.approx(ones.to_frame()["high"][0])
     best = as_told.best()
     assert best.arm_id == 0
-    standing = standing_of(zeros._learner)
+    standing = standing_of(zeros.state())
     assert best.certainty == pytest.approx(free_certainty(standing, np.array([0, 1])))
     assert best.text.endswith("5 decisions of it without a reward yet, counted at the worst")
 
@@ -255,7 +255,7 @@ def test_arms_that_are_alike_are_not_taken_for_different():
         agent = lsdt.Agent(lsdt.SideInformation(5), "ucb1")
         for arm, n_wins in enumerate(wins):
             told(agent, arm, [1] * n_wins + [0] * (100 - n_wins))
-        first, second = free_posterior(standing_of(agent._learner), np.arange(5))
+        first, second = free_posterior(standing_of(agent.state()), np.arange(5))
         expected = weight(wins, [100] * 5)
         assert first + second == pytest.approx(expected + 100)
         assert (expected > 30) == (wins[0] == 50)

@@ -85,7 +85,7 @@ def test_a_snapshot_is_a_copy():
     again = lsdt.Agent.restore(agent.snapshot())
     played(agent, 20)
     assert again.n_told == 20
-    assert not np.shares_memory(again._learner.counts, agent._learner.counts)
+    assert not np.shares_memory(again.state().counts, agent.state().counts)
 
 
 def test_ranges_come_back():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.agent.replica import Replica
+from agent.examples import replica, write
 from lsdt.agent.stopping import likely_tallies
 from lsdt.storage import open_store
 
@@ -158,10 +158,10 @@ def test_clicks_that_are_told_before_their_absence_are_not_taken_for_the_mean():
     found = agent.stopping()
     assert (before.stop, found.stop, found.held_up) == (False, False, False)
     assert "210 decisions without a reward yet, counted at the worst, may hold it up" in found.text
-    counts, sums = likely_tallies(agent._learner)
+    counts, sums = likely_tallies(agent.state())
     assert (counts.tolist(), sums.tolist()) == ([400, 100], [120.0, 30.0])
     assert agent.expire(older_than=1e-9, reward=0) == 210
-    assert [each.tolist() for each in likely_tallies(agent._learner)] == [[400, 100], [120.0, 30.0]]
+    assert [each.tolist() for each in likely_tallies(agent.state())] == [[400, 100], [120.0, 30.0]]
 
 
 def test_decisions_of_arms_that_cannot_be_the_best_do_not_count():
@@ -188,14 +188,14 @@ def test_open_decisions_move_with_their_arms():
 def test_decisions_of_a_replica_count_before_it_reads_them():
     store = open_store("memory://")
     lsdt.Agent.open(store, "drinks", lsdt.SideInformation(2, epsilon=0.2), policy="ucb1").close()
-    first, second = (Replica.join(store, "drinks") for _ in range(2))
+    first, second = (replica(store, "drinks") for _ in range(2))
     first.ask()
     assert (first.stopping().pending, second.stopping().pending) == (1, 0)
-    first.append()
-    for replica in (first, second):
-        replica.catch_up()
-        assert replica.stopping().pending == 1
-        replica.close()
+    write(first)
+    for each in (first, second):
+        each.refresh()
+        assert each.stopping().pending == 1
+        each.close()
 
 
 def test_of_unbounded_rewards_it_states_the_condition_while_some_are_open():

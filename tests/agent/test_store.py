@@ -15,6 +15,8 @@ import pytest
 
 import lsdt
 from agent.examples import MEANS, NAMED, SIDE, Clock, goes_on_alike, played, to_bytes
+from lsdt.agent.journal import insert_batch
+from lsdt.agent.learner import Learner
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage import Kind, open_store
 
@@ -161,7 +163,7 @@ def test_what_was_answered_survives_a_kill(url, thorough):
     with lsdt.Agent.open(url, "x") as agent:
         log = [
             ("asked" if entry.kind == Kind.ASK else "told", str(entry.number), str(entry.arm))
-            for batch in agent._lease.store.read("x")
+            for batch in agent.lease.store.read("x")
             for entry in batch
             if entry.kind in (Kind.ASK, Kind.TELL)
         ]
@@ -185,7 +187,7 @@ class Broken:
 def test_a_failed_commit_is_for_good_until_the_agent_is_opened_again(url):
     agent = lsdt.Agent.open(url, "x", SIDE, policy="ucb1")
     decision = agent.ask()
-    store, lease = agent._lease.store, agent._lease
+    store, lease = agent.lease.store, agent.lease
     real = store._writes
 
     class Full:
@@ -234,7 +236,7 @@ def test_a_repeat_is_answered_after_what_it_repeats_is_kept():
         order.append("kept")
         store.commit()
 
-    agent._lease.store = Broken(store, slow)
+    agent.lease.store = Broken(store, slow)
 
     def tell(repeat):
         agent.tell(decision, 1.0, repeat=repeat)
@@ -242,7 +244,7 @@ def test_a_repeat_is_answered_after_what_it_repeats_is_kept():
 
     first = threading.Thread(target=tell, args=("refuse",))
     first.start()
-    while decision.number in agent._learner.pending:
+    while decision.number in agent._learner.pending:  # `state` would wait for the lock
         time.sleep(0.001)
     second = threading.Thread(target=tell, args=("ignore",))
     second.start()
@@ -260,7 +262,7 @@ def test_a_group_is_kept_at_once():
     store = open_store("memory://")
     agent = lsdt.Agent.open(store, "x", SIDE, policy="ucb1")
     commits = count()
-    agent._lease.store = Broken(store, lambda: (next(commits), store.commit()))
+    agent.lease.store = Broken(store, lambda: (next(commits), store.commit()))
     with agent.group():
         for decision in agent.ask(10):
             agent.tell(decision, 1.0)
@@ -276,15 +278,15 @@ def test_what_was_decided_before_an_ask_fails_is_in_the_log(monkeypatch):
     """A policy of a user's own may choose an arm that there is not, after others of the same ask."""
     store = open_store("memory://")
     agent = lsdt.Agent.open(store, "drinks", SIDE, policy="ucb1", seed=3)
-    select = type(agent._learner).select
+    decide = Learner.decide
 
-    def fails_at_two(learner, number, flags, n_draws):
+    def fails_at_two(learner, number, time, flags, n_draws):
         if number == 2:
             raise InvalidInput("there is no such arm")
-        return select(learner, number, flags, n_draws)
+        return decide(learner, number, time, flags, n_draws)
 
     with monkeypatch.context() as patch:
-        patch.setattr(type(agent._learner), "select", fails_at_two)
+        patch.setattr(Learner, "decide", fails_at_two)
         with pytest.raises(InvalidInput, match="no such arm"):
             agent.ask(5)
     agent.close()
@@ -294,7 +296,7 @@ def test_what_was_decided_before_an_ask_fails_is_in_the_log(monkeypatch):
     assert again.ask().number == 2
 
 
-def test_a_service_gathers_flushes_and_commits_in_another_thread():
+def test_a_service_drains_and_commits_in_another_thread():
     store = open_store("memory://")
     agents = [lsdt.Agent.open(store, name, SIDE, policy="ucb1", snapshot_every=4) for name in "xy"]
     for agent in agents:
@@ -305,7 +307,7 @@ def test_a_service_gathers_flushes_and_commits_in_another_thread():
         agent.ask()
     assert not store._open
     for agent in agents:
-        agent.flush()
+        insert_batch(agent.lease, agent.drain())
     assert list(store.read("x")) == []
     thread = threading.Thread(target=store.commit)
     thread.start()
@@ -354,7 +356,7 @@ def test_an_interruption_anywhere_leaves_the_agent_right_or_plainly_broken(url):
         finally:
             sys.settrace(None)
         try:
-            live = to_bytes(agent) if not agent._torn else None
+            live = to_bytes(agent) if agent.status.name == "open" else None
             agent.ask()
             seen["right"] += 1
             assert live is not None
@@ -362,7 +364,7 @@ def test_an_interruption_anywhere_leaves_the_agent_right_or_plainly_broken(url):
             assert "open it again" in str(error)
             seen["broken"] += 1
         n_pending = len(agent.pending_numbers())
-        broken = bool(agent._torn)
+        broken = agent.status.name == "failed"
         agent.close()
         with lsdt.Agent.open(f"{url}{stop}", "x", durability="process") as again:
             assert again.n_told in (before, before + 1)

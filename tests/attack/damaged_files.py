@@ -238,7 +238,7 @@ _DAMAGES = (
 
 def _crafted(policy: str) -> Specimen:
     """Return a snapshot whose checksum is made anew after the damage; the policy's state is left alone."""
-    from lsdt.agent.frames import _FRONT
+    from lsdt.agent.binary_format import _FRONT
 
     blob = agent(policy).snapshot()
     length = _FRONT.unpack_from(blob)[2]
@@ -266,7 +266,7 @@ def _crafted(policy: str) -> Specimen:
 
 def _signed(raw: bytes, arrays: bytes) -> bytes:
     """Return a snapshot with a checksum that fits."""
-    from lsdt.agent.frames import _FRONT
+    from lsdt.agent.binary_format import _FRONT
     from lsdt.agent.snapshot import MAGIC
     from lsdt.kernel.checksums import checksum
 

@@ -280,7 +280,7 @@ def _complaint(path: Path, answers: Path, most_unanswered: int) -> str:
         agent = lsdt.Agent.open(f"sqlite:///{path}", "x", SIDE, durability="process", snapshot_every=0)
     except LsdtError as error:
         return f"it does not open again: {error}"
-    store = agent._lease.store
+    store = agent.lease.store
     log = [entry for batch in store.read("x") for entry in batch if entry.kind in words]
     lines = [f"{words[Kind(entry.kind)]} {entry.number} {entry.arm}" for entry in log]
     told = [entry.arm for entry in log if entry.kind == Kind.TELL]

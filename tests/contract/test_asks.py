@@ -201,7 +201,7 @@ def test_an_agent_is_restored_from_its_log_without_choosing_again(variant, monke
             (agent, _), (twin, store) = (lived(variant, seed, side) for _ in range(2))
             twin.close()
             with monkeypatch.context() as patch:
-                patch.setattr("lsdt.agent.learner.Learner.select", None)
+                patch.setattr("lsdt.agent.learner.Learner.decide", None)
                 again = opened(store)
             if variant in COUNTING:
                 assert again.to_frame().equals(agent.to_frame())

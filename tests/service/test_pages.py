@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import lsdt
-from lsdt.service.hosting import Hosted, Point, Service
+from lsdt.service.hosting import HostedExperiment, Point, Service
 from lsdt.service.keys import add_key
 from lsdt.service.messages import Ask, Expiry
 from lsdt.service.outlook import Outlooks, _Look, outlook_of
@@ -158,7 +158,7 @@ def test_nobody_waits_while_it_is_found_out_how_far_it_is(monkeypatch):
 def test_what_was_found_long_ago_is_not_shown(monkeypatch):
     store = open_store("memory://")
     agent = lsdt.Agent.open(store, "x", lsdt.SideInformation(2), policy="ucb1")
-    hosted, outlooks = Hosted(agent, store.find("x"), bytes(32), False), Outlooks()
+    hosted, outlooks = HostedExperiment(agent, store.find("x"), bytes(32), False), Outlooks()
 
     def text():
         return outlooks.of(hosted).outlook.text
@@ -181,7 +181,7 @@ def test_a_look_that_compiles_does_not_put_off_the_next(monkeypatch):
     monkeypatch.setattr("lsdt.service.outlook.monotonic", lambda: 1_000.0)
     store = open_store("memory://")
     agent = lsdt.Agent.open(store, "x", lsdt.SideInformation(2), policy="ucb1")
-    hosted, outlooks, look = Hosted(agent, store.find("x"), bytes(32), False), Outlooks(), _Look()
+    hosted, outlooks, look = HostedExperiment(agent, store.find("x"), bytes(32), False), Outlooks(), _Look()
     waits = []
     for _ in range(4):
         outlooks._find(look, hosted)

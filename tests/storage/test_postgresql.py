@@ -10,7 +10,6 @@ import threading
 import pytest
 
 import lsdt
-from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage import Event, Kind, migrations, open_store
 from lsdt.storage import postgresql as postgresql_module
@@ -211,26 +210,21 @@ def test_an_experiment_that_was_deleted_meanwhile_cannot_be_written_to(replicas)
     assert [list(each) for each in first.read_new([cursor])] == [[]]
 
 
-def test_a_follower_does_not_lead_another_experiment_of_the_same_name(postgresql_url):
-    """What it has folded is not the beginning of that log."""
-    side, policy = lsdt.SideInformation(2, [(0, 1)], epsilon=0.1), "lsdt_psi"
-    options = {"policy": policy, "horizon": 100}
+def test_a_follower_does_not_take_another_experiment_of_the_same_name_for_its_own(postgresql_url):
+    side = lsdt.SideInformation(2, [(0, 1)], epsilon=0.1)
     with open_store(postgresql_url) as first, open_store(postgresql_url) as second:
-        with lsdt.Agent.open(first, "x", side, **options) as agent:
+        with lsdt.Agent.open(first, "x", side, policy="ucb1") as agent:
             agent.tell(agent.ask(), 1.0)
-        follower = Replica.join(second, "x")
+        follower = lsdt.Agent.follow(second, "x")
         assert follower.n_told == 1
         first.delete("x")
-        with lsdt.Agent.open(first, "x", side, **options) as agent:
+        with lsdt.Agent.open(first, "x", side, policy="ucb1") as agent:
             agent.tell_many([(each, 0.0) for each in agent.ask(3)])
-        follower.catch_up()
+        follower.refresh()
         assert follower.n_told == 1
-        with pytest.raises(StoreLocked, match="was deleted, and made again, just now; open it anew"):
-            follower.lead()
         follower.close()
-        again = Replica.join(second, "x").lead()  # the lease was given back
-        assert again.n_told == 3
-        again.close()
+        with lsdt.Agent.open(second, "x", shared=True) as again:
+            assert again.n_told == 3
 
 
 def test_a_damaged_log_is_refused(replicas):

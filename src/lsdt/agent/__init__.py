@@ -1,9 +1,10 @@
 """The live agent: ask which arm to play, tell what it paid.
 
-`agent` is the whole. `learner` owns the policy's state and the tallies of rewards; the other files take a
-learner and do one thing each: `recommendation`, `stopping`, `suspects`, `drift`, `extension`,
-`snapshot`, `merge`. `half_life` lets rewards fade; `asked_order` puts late rewards where they belong.
-`experiment` finds an agent in a store; `replica` is one of several agents that share a log.
+`agent` is the whole: it checks, decides, and answers when events are durable. `learner` owns the policy's
+state and the tallies of rewards (`decide`, `apply`); `journal` is where events go: nowhere, into a log with
+one writer, or into one with several. `opening` finds an agent in a store. The other files take a learner and
+do one thing each: `recommendation`, `stopping`, `suspects`, `drift`, `extension`, `snapshot`, `merge`.
+`half_life` lets rewards fade; `asked_order` puts late rewards where they belong.
 """
 
 from lsdt.agent.agent import Agent

@@ -1,18 +1,23 @@
-"""An agent: the policies of the simulator, live."""
+"""An agent: the policies of the simulator, live.
+
+Every change goes the same way. The agent checks what it is given and decides on events, which changes
+nothing; `_accept` hands them to the journal, which applies them (or will, when they are read back); and the
+answer is given when the journal has written them.
+"""
 
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from itertools import islice
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
 from lsdt._progress import progress_of
 from lsdt._validation import checked_seed, checked_whole, checked_word
-from lsdt.agent import experiment, extension, snapshot
-from lsdt.agent.auto_policy import AS_TOLD, choose_policy, with_remark
+from lsdt.agent import extension, opening, snapshot
+from lsdt.agent.auto_policy import choose_policy, with_remark
 from lsdt.agent.decisions import (
     Decision,
     allowed_flags,
@@ -24,20 +29,21 @@ from lsdt.agent.decisions import (
 from lsdt.agent.drift import drift_frame
 from lsdt.agent.explanation import explain_arm
 from lsdt.agent.half_life import checked_half_life
-from lsdt.agent.learner import Learner, pack_flags
-from lsdt.agent.merge import Told, checked_agents, joint_lesson
+from lsdt.agent.journal import EVERY, Batch, Journal, SharedJournal
+from lsdt.agent.learner import Learner
+from lsdt.agent.merge import RewardTally, checked_agents, joint_delta
 from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
-from lsdt.agent.snapshot import Contents
 from lsdt.agent.stopping import Stopping, likely_tallies, stopping
 from lsdt.agent.suspects import suspects_frame
-from lsdt.errors import InvalidInput, StoreFailed, Unsupported, counted
+from lsdt.errors import InvalidInput, StoreFailed, StoreLocked, Unsupported, counted
 from lsdt.policies.offline import OfflineSteps, offline_step
 from lsdt.policies.prior import checked_weight
 from lsdt.policies.situation import checked_horizon
 from lsdt.problems.rewards import Rewards, checked_rewards
 from lsdt.side_information import SideInformation
-from lsdt.side_information.layouts.subset import with_epsilon, with_known_epsilon
-from lsdt.storage import Event, Kind, new_epoch, now
+from lsdt.side_information.layouts.subset import with_epsilon
+from lsdt.storage import Event, Kind, now
+from lsdt.storage.events import event_of
 from lsdt.storage.forks import FORKED, watch_forks
 
 if TYPE_CHECKING:
@@ -57,28 +63,54 @@ if TYPE_CHECKING:
 _MOST_AT_ONCE = 10**6  # decisions of one ask
 _DRAWS = 1_000  # to estimate a propensity from
 _MOST_DRAWS = 10**7
-EVERY = 100_000  # events between two snapshots in a store
-INTERRUPTED = (
-    "the agent was interrupted in the middle of a change, and may be half changed; open it again from its "
-    "store, or restore a snapshot"
-)
 # How much of the time before the first decision each loop usually is.
 _PARTS = {"arms (intervals)": (0.0, 0.1), "arms (closure)": (0.1, 0.4), "arms (bounds)": (0.4, 1.0)}
+_TELL, _OBSERVE, _CANCEL, _EXPIRE = map(int, (Kind.TELL, Kind.OBSERVE, Kind.CANCEL, Kind.EXPIRE))
+_RETIRE, _MERGE = int(Kind.RETIRE), int(Kind.MERGE)
 
 
-class Kept(NamedTuple):
-    """A snapshot to be put into a store: the event that it belongs to, or (of replicas) a position."""
+class AgentStatus(NamedTuple):
+    """What an agent can do, and why.
 
-    event: Event
-    blob: bytes
-    position: int | None
+    Attributes
+    ----------
+    name : {'open', 'following', 'failed', 'closed'}
+        ``'open'`` takes everything; ``'following'`` only reads a log that others write; ``'failed'`` and
+        ``'closed'`` refuse every change.
+    reason : str
+        Why it is not open, in words.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> with lsdt.Agent.open("memory://", "drinks", side=lsdt.SideInformation(2), policy="ucb1") as agent:
+    ...     agent.status.name
+    'open'
+    >>> agent.status
+    AgentStatus(name='closed', reason='the agent is closed; open it again')
+    """
+
+    name: str
+    reason: str = ""
 
 
-class Taken(NamedTuple):
-    """What an agent hands over to be written down, in this order."""
+_OPEN = AgentStatus("open")
+_CLOSED = AgentStatus("closed", "the agent is closed; open it again")
+_FOLLOWING = AgentStatus("following", "this agent only follows a log that others write")
+# Set before every change and taken back after it: whatever stops a change in the middle leaves it here.
+_INTERRUPTED = AgentStatus(
+    "failed",
+    "the agent was interrupted in the middle of a change, and may be half changed; open it again from its "
+    "store, or restore a snapshot",
+)
 
-    events: list[Event]
-    snapshot: Kept | None
+
+class Proposal(NamedTuple):
+    """An extension that was accepted: when, a mark of the side information to be, and the learner before."""
+
+    time: int
+    mark: int
+    before: Learner
 
 
 class Agent:
@@ -155,39 +187,56 @@ class Agent:
             chosen, reason = choose_policy(policy, side, law, rounds, steps, forgets=forgets)
             learner = Learner(side, chosen, law, rounds, seed, steps=steps, forget=half_life)
         learner.learn_prior(prior, checked_weight(prior_weight))
-        self._take(Contents(learner, policy == "auto", with_remark(reason, learner.remark)))
+        learner.is_auto, learner.policy_reason = policy == "auto", with_remark(reason, learner.remark)
+        self._start(learner, Journal())
 
-    def _take(self, contents: Contents) -> None:
-        """Become the agent with these contents, without a store."""
-        self._learner = contents.learner
-        self._is_auto, self.policy_reason = contents.is_auto, contents.policy_reason
+    def _start(self, learner: Learner, journal: Journal) -> None:
+        self._learner, self._journal = learner, journal
+        self._keeps = type(journal) is not Journal  # whether events go into a log
         self._lock = RLock()
-        self._epoch = new_epoch()
-        self._torn = ""
-        watch_forks(self)
-        self._lease: Lease | None = None
+        self._status = _OPEN
         self.autocommit = True
-        self.on_events: Callable[[Sequence[Event]], None] | None = None  # called with every event to be kept
-        self._gathered: list[Event] = []
-        self._offline: tuple[SideInformation, CandidateSet | None] | None = None  # once somebody asks why
-        self._snapshot_every, self._n_since, self._wants_snapshot = 0, 0, False
+        self.on_applied: Callable[[Sequence[Event | Entry]], None] | None = None  # called with applied events
+        self._offline: tuple[SideInformation, CandidateSet | None] | None = None  # cached for `candidates`
+        self._offline_lock = RLock()
+        watch_forks(self)
+
+    @classmethod
+    def _of(cls, learner: Learner, journal: Journal) -> Agent:
+        agent = cls.__new__(cls)
+        agent._start(learner, journal)
+        return agent
 
     def forked(self) -> None:
         """Go on in a forked child: an agent without a store is a copy, one with a store is refused."""
-        self._lock = RLock()  # a thread of the parent may hold the other one
-        self._epoch = new_epoch()  # the parent goes on with the other one, too
-        if self._lease is not None:
-            self._torn = FORKED
+        self._lock, self._offline_lock = RLock(), RLock()  # threads of the parent may hold the others
+        if self._keeps:
+            self._status = AgentStatus("failed", FORKED)
+        else:
+            self._journal = Journal()  # with an epoch of its own: the parent goes on with the other one
 
     def __reduce__(self) -> tuple[Callable[[bytes], Agent], tuple[bytes]]:
         """Copy (`copy.copy`, `copy.deepcopy`) and pickle an agent without a store as its snapshot."""
-        if self._lease is not None:
+        if self._keeps:
             raise Unsupported(
                 "an agent with a store is neither copied nor pickled: its log has one writer. "
                 "Agent.restore(agent.snapshot()) is a copy in memory; another process opens the store with "
                 "Agent.open when this one has closed it"
             )
         return type(self).restore, (self.snapshot(),)
+
+    @property
+    def status(self) -> AgentStatus:
+        """Whether the agent takes changes, and if not, why."""
+        return self._status
+
+    def state(self) -> Learner:
+        """Return a copy of everything that was learned: tallies, pending decisions, the policy's state.
+
+        For looking at: what is done to it does not change the agent.
+        """
+        with self._lock:
+            return self._learner.copy()
 
     @property
     def side(self) -> SideInformation:
@@ -217,17 +266,27 @@ class Agent:
     @property
     def lease(self) -> Lease | None:
         """The right to write to the log; None without a store."""
-        return self._lease
+        return self._journal.lease
+
+    @property
+    def journal(self) -> Journal:
+        """Where events go."""
+        return self._journal
 
     @property
     def epoch(self) -> int:
         """The epoch of the decisions made from now on: 64 bits, drawn at random at each opening."""
-        return self._epoch
+        return self._journal.epoch
 
     @property
     def is_auto(self) -> bool:
         """Whether the policy was chosen for the user."""
-        return self._is_auto
+        return self._learner.is_auto
+
+    @property
+    def policy_reason(self) -> str:
+        """Why it is this policy."""
+        return self._learner.policy_reason
 
     @property
     def forget(self) -> str | None:
@@ -288,39 +347,28 @@ class Agent:
             one = isinstance(n, bool) or not isinstance(n, (int, np.integer))
             if one or not 1 <= n <= _MOST_AT_ONCE:
                 raise InvalidInput(f"n must be a whole number from 1 to {_MOST_AT_ONCE:,}; got {n!r}")
+        events: list[Event] = []
         with self._lock:
-            if self._torn:
+            if self._status is not _OPEN:
                 self._refuse()
+            learner, journal = self._learner, self._journal
             flags = None if allowed is None else self._allowed_flags(allowed)
-            self._torn = INTERRUPTED
-            decisions: list[Decision] = []
+            if journal.is_shared:
+                journal.reserve_numbers(1 if n is None else n)
             try:
                 for _ in range(1 if n is None else n):
-                    decisions.append(self._decide(flags, n_draws))
-            except InvalidInput:  # nothing may be played, or a policy of a user's own is wrong
-                if decisions and self._lease is not None:  # those before it are open: the log must know them
-                    self._keep(self._asked(decisions, flags))
-                self._torn = ""
+                    event = learner.decide(journal.next_number(learner), now(), flags, n_draws)
+                    self._accept(event)
+                    events.append(event)
+            except InvalidInput:  # no arm may be played, or a policy of the user's own is wrong
+                if self._keeps:  # the decisions before it are open, and the log must have them
+                    self._finish(events)
                 raise
-            if self._lease is not None:
-                self._keep(self._asked(decisions, flags))
-            self._torn = ""
-        return decisions[0] if n is None else decisions
-
-    def _decide(self, flags: NDArray[np.bool_] | None, n_draws: int) -> Decision:
-        learner, time = self._learner, now()
-        number = learner.next_number
-        if learner.fading is not None:
-            learner.advance(time)
-        arm, probability = learner.select(number, flags, n_draws)
-        learner.open_decision(number, arm, time, self._epoch, flags)
-        return Decision(number, arm, learner.label(arm), probability, self._epoch)
-
-    def _asked(self, decisions: list[Decision], flags: NDArray[np.bool_] | None) -> list[Event]:
-        """Return the events of decisions; their propensity is kept as the reward of an ask."""
-        mask = None if flags is None else pack_flags(flags)
-        times = self._learner.pending
-        return [Event(Kind.ASK, times.time(n), n, arm, share, mask) for n, arm, _, share, _ in decisions]
+            if self._keeps:
+                self._finish(events)
+        if n is None:
+            return learner.decision(event, journal.epoch)
+        return [learner.decision(each, journal.epoch) for each in events]
 
     def _allowed_flags(self, allowed: Any) -> NDArray[np.bool_]:
         """Return a flag for every arm that the policy plays on."""
@@ -351,21 +399,18 @@ class Agent:
         if not isinstance(repeat, str) or repeat != "refuse":  # an array compares by element
             checked_word(repeat, "repeat", ("refuse", "ignore"))
         with self._lock:
-            if self._torn:
+            if self._status is not _OPEN:
                 self._refuse()
-            learner = self._learner
-            if epoch != self._epoch:
+            if epoch != self._journal.epoch:
                 self._check_epochs([decision])
-            arm = learner.pending.arm(number)
-            if arm is None:
+            arm = self._learner.pending.arms.get(number)
+            if arm is None or number in self._journal.closing:
                 self._not_pending(number, repeat)
                 return
-            self._torn = INTERRUPTED
-            time = now()
-            learner.close_decision(number, arm, value, time)
-            if self._lease is not None:
-                self._keep([Event(Kind.TELL, time, number, arm, value)])
-            self._torn = ""
+            event = event_of((_TELL, now(), number, arm, value, None))
+            self._accept(event)
+            if self._keeps and self._finish([event]):  # another agent was faster
+                self._not_pending(number, repeat)
 
     def tell_many(self, rewards: Iterable[tuple[Decision | int, float]]) -> tuple[int, int]:
         """Learn many rewards, all checked before any is learned; return how many were new, and repeated.
@@ -391,38 +436,40 @@ class Agent:
             raise InvalidInput(
                 f"rewards must be pairs of a decision and its reward, as in [(decision, 1)]; got {rewards!r}"
             ) from None
-        model, events = self._learner.rewards, []
+        model = self._learner.rewards
         checked = [(decision_key(one)[0], checked_reward(reward, model)) for one, reward in pairs]
-        with self._lock:
-            if self._torn:
-                self._refuse()
-            learner = self._learner
+        with self._changing():
             self._check_epochs([one for one, _ in pairs])
-            arm_of = learner.pending.arm
-            for number, _ in checked:
-                if arm_of(number) is None:
-                    self._not_pending(number, "ignore")
-            self._torn = INTERRUPTED
-            time = now()
+            events, time, arm_of = {}, now(), self._learner.pending.arm
             for number, value in checked:
-                arm = arm_of(number)
-                if arm is not None:
-                    learner.close_decision(number, arm, value, time)
-                    events.append(Event(Kind.TELL, time, number, arm, value))
-            self._keep(events)
-            self._torn = ""
-        return len(events), len(checked) - len(events)
+                if not self._is_open(number):
+                    self._not_pending(number, "ignore")
+                elif number not in events:
+                    events[number] = Event(_TELL, time, number, arm_of(number) or 0, value)
+            n_new = len(events) - self._record(list(events.values()))
+        return n_new, len(checked) - n_new
+
+    def _is_open(self, number: int) -> bool:
+        """Return whether a decision waits for its reward, as far as is known here."""
+        return number in self._learner.pending and number not in self._journal.closing
 
     def _check_epochs(self, decisions: Iterable[Decision | int]) -> None:
         """Refuse decisions that the log does not hold: their numbers may since stand for other arms."""
-        own, epoch_of = self._epoch, self._learner.epochs.of
+        own = self._journal.epoch
         others = [each for each in decisions if isinstance(each, Decision) and each.epoch not in (own, None)]
-        lost = [each for each in others if epoch_of(each.number) != each.epoch]
+        lost = self._unknown(others)
+        if lost and self.autocommit:
+            self.refresh()  # another agent may have made it just now
+            lost = self._unknown(lost)
         if lost:
             raise lost_decisions(lost, [f"decision {each.number}" for each in lost])
 
+    def _unknown(self, decisions: list[Decision]) -> list[Decision]:
+        epoch_of = self._learner.epochs.of
+        return [each for each in decisions if epoch_of(each.number) != each.epoch]
+
     def _not_pending(self, number: int, repeat: str) -> None:
-        if not 0 <= number < self._learner.next_number:
+        if not 0 <= number < self._learner.next_number and number not in self._journal.closing:
             raise InvalidInput(
                 f"decision {number} was never asked for; {self._learner.n_asked} were, numbered from 0"
             )
@@ -438,10 +485,7 @@ class Agent:
         """
         value = checked_reward(reward, self.rewards)
         with self._changing():
-            index, time = self.side.index(arm), now()
-            self._torn = INTERRUPTED
-            self._learner.observe(index, value, time)
-            self._keep([Event(Kind.OBSERVE, time, -1, index, value)])
+            self._record([Event(_OBSERVE, now(), -1, self.side.index(arm), value)])
 
     def cancel(self, decision: Decision | int) -> None:
         """Give up waiting for the reward of a decision: it was never played, or will never be known.
@@ -461,15 +505,11 @@ class Agent:
         with self._changing():
             self._check_epochs(listed)
             for number in numbers:
-                self._check_pending(number)
-            self._close(numbers, Kind.CANCEL, None)
-        return len(numbers)
-
-    def _check_pending(self, number: int) -> None:
-        if number not in self._learner.pending:
-            n_others = len(self._learner.pending)
-            others = "1 other is" if n_others == 1 else f"{n_others:,} others are"
-            raise InvalidInput(f"decision {number} is not pending; {others}")
+                if not self._is_open(number):
+                    n_others = len(self._learner.pending)
+                    others = "1 other is" if n_others == 1 else f"{n_others:,} others are"
+                    raise InvalidInput(f"decision {number} is not pending; {others}")
+            return self._close(numbers, _CANCEL, None)
 
     def cancel_before(self, decision: Decision | int, *, most: int | None = None) -> int:
         """Give up waiting for all decisions before this one, and return how many there were.
@@ -485,13 +525,13 @@ class Agent:
         number, _ = decision_key(decision)
         with self._changing():
             self._check_epochs([decision])
-            old = self._first(self._learner.pending.before(number), most)
-            self._close(old, Kind.CANCEL, None)
-        return len(old)
+            return self._close(self._first(self._learner.pending.before(number), most), _CANCEL, None)
 
     def _first(self, numbers: Iterator[int], most: int | None) -> list[int]:
         """Return the first of some decisions that are to be closed."""
-        return list(islice(numbers, None if most is None else checked_whole(most, "most", 1)))
+        limit = None if most is None else checked_whole(most, "most", 1)
+        closing = self._journal.closing
+        return list(islice((number for number in numbers if number not in closing), limit))
 
     def expire(self, older_than: float, reward: float | None = None, *, most: int | None = None) -> int:
         """Close the decisions that were asked for longer ago than so many seconds; return how many.
@@ -509,21 +549,13 @@ class Agent:
         value = None if reward is None else checked_reward(reward, self.rewards)
         limit = now() - round(1e6 * checked_age(older_than, "older_than"))
         with self._changing():
-            old = self._first(self._learner.pending.older_than(limit), most)
-            self._close(old, Kind.EXPIRE, value)
-        return len(old)
+            return self._close(self._first(self._learner.pending.older_than(limit), most), _EXPIRE, value)
 
-    def _close(self, numbers: list[int], kind: Kind, reward: float | None) -> None:
-        """Close pending decisions, all in the same way."""
-        self._torn = INTERRUPTED
-        learner, events = self._learner, []
-        for number in numbers:
-            arm = learner.pending.arm(number)
-            assert arm is not None
-            time = now()
-            learner.close_decision(number, arm, reward, time)
-            events.append(Event(kind, time, number, arm, reward))
-        self._keep(events)
+    def _close(self, numbers: list[int], kind: int, reward: float | None) -> int:
+        """Close pending decisions, all in the same way; return how many."""
+        arm_of, time = self._learner.pending.arm, now()
+        events = [Event(kind, time, number, arm_of(number) or 0, reward) for number in numbers]
+        return len(events) - self._record(events)
 
     def retire(self, arm: ArmId) -> None:
         """Never choose an arm again. What it paid stays known, and relations through it still count.
@@ -544,12 +576,10 @@ class Agent:
         ['a', 'd']
         """
         with self._changing():
-            index, learner = self.side.index(arm), self._learner
-            if learner.is_last(index):
+            index = self.side.index(arm)
+            if self._learner.is_last(index):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
-            self._torn = INTERRUPTED
-            learner.retire(index, True)
-            self._keep([Event(Kind.RETIRE, now(), -1, index, 1.0)])
+            self._record([Event(_RETIRE, now(), -1, index, 1.0)])
 
     def reinstate(self, arm: ArmId) -> None:
         """Bring a retired arm back into play, with all that is known of it.
@@ -566,16 +596,10 @@ class Agent:
         ['tea', 'juice']
         """
         with self._changing():
-            index = self._retired_index(arm)
-            self._torn = INTERRUPTED
-            self._learner.retire(index, False)
-            self._keep([Event(Kind.RETIRE, now(), -1, index, 0.0)])
-
-    def _retired_index(self, arm: ArmId) -> int:
-        index, retired = self.side.index(arm), self._learner.retired
-        if retired is None or not retired[index]:
-            raise InvalidInput(f"{arm!r} has not retired; agent.to_frame() says which arms have")
-        return index
+            index, retired = self.side.index(arm), self._learner.retired
+            if retired is None or not retired[index]:
+                raise InvalidInput(f"{arm!r} has not retired; agent.to_frame() says which arms have")
+            self._record([Event(_RETIRE, now(), -1, index, 0.0)])
 
     def merge(self, others: Agent | bytes | Iterable[Agent | bytes]) -> int:
         """Learn what other agents were told of the same arms, and return how many rewards that were.
@@ -607,18 +631,15 @@ class Agent:
         """
         listed = checked_agents(others, Agent)
         with self._changing():
-            lesson = joint_lesson(self._learner, listed)
-            self._torn = INTERRUPTED
-            self._learner.absorb(lesson)
-            if self._lease is not None:
-                self._keep([Event(Kind.MERGE, now(), data=lesson.to_bytes())])
-            return lesson.n_told
+            delta = joint_delta(self._learner, listed)
+            self._record([Event(_MERGE, now(), data=delta.to_bytes())])
+            return delta.n_told
 
-    def _lesson(self) -> Told:
+    def _tally(self) -> RewardTally:
         """Return what another agent may learn from this one."""
         with self._lock:
             learner = self._learner
-            return Told(learner.side, learner.rewards, learner.lesson())
+            return RewardTally(learner.side, learner.rewards, learner.tally_delta())
 
     def pending_numbers(self) -> list[int]:
         """Return the numbers of the decisions whose rewards are not known yet."""
@@ -634,86 +655,93 @@ class Agent:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Let one thread change the agent; what is torn stays refused.
-
-        A change sets `_torn` before its first step. Errors before that leave the agent as it was.
-        """
+        """Let one thread change the agent, if it takes changes."""
         with self._lock:
-            if self._torn:
+            if self._status is not _OPEN:
                 self._refuse()
             yield
-            self._torn = ""
 
-    def _refuse(self) -> NoReturn:
-        raise StoreFailed(self._torn)
+    def _refuse(self) -> None:
+        if self._status.name == "following":
+            raise StoreLocked(self._status.reason)
+        raise StoreFailed(self._status.reason)
 
-    def _keep(self, events: Sequence[Event]) -> None:
-        """Write events down, and wait until they are kept; without `autocommit`, only gather them."""
-        if self._lease is None:
-            return
-        self._gathered += events
-        if self.on_events is not None:
-            self.on_events(events)
-        if self.autocommit:
-            self._insert()
-            self._commit()
+    def _accept(self, event: Event, after: Learner | None = None) -> None:
+        """Hand an event to the journal: the only place where an agent changes by itself."""
+        self._status = _INTERRUPTED
+        self._learner = self._journal.accept(self._learner, event, after)
+        self._status = _OPEN
 
-    def _insert(self) -> None:
-        """Insert what was gathered. What fails here is fail-stop."""
-        assert self._lease is not None
-        events, self._gathered = self._gathered, []
+    def _finish(self, events: Sequence[Event]) -> int:
+        """Wait until accepted events are durable, unless `autocommit` is off; see `_record`."""
+        if self.on_applied is not None and events and not self._journal.is_shared:
+            self.on_applied(events)
+        return self._write() if self.autocommit else 0
+
+    def _record(self, events: Sequence[Event], after: Learner | None = None) -> int:
+        """Accept events, and wait until they are durable.
+
+        Returns how many of them are repeats: of a shared log, others may have closed the same decisions.
+        """
+        for event in events:
+            self._accept(event, after)
+        return self._finish(events) if self._keeps else 0
+
+    def _write(self) -> int:
+        """Write what was accepted, and read back what a shared log says of it."""
+        self._status = _INTERRUPTED
         try:
-            if events and not all(self._lease.insert(events)):
-                raise StoreFailed(
-                    f"the log of {self._lease.name!r} has one of these decisions already: somebody else "
-                    "wrote to it; open the agent again"
-                )
-            self._n_since += len(events)
-            if self._is_snapshot_due():
-                self._keep_snapshot()
+            n_repeats = self._journal.write(self._learner)
         except StoreFailed as error:
-            self._torn = str(error)
+            self._status = AgentStatus("failed", str(error))
             raise
+        self._status = _OPEN
+        if self._journal.is_shared:
+            self._read_back(wait=True)
+        return n_repeats
 
-    def flush(self) -> None:
-        """Insert what was gathered into the open transaction of the store, without waiting for its disk.
+    def refresh(self) -> None:
+        """Apply what others have written to a shared log since; without one there is nothing to do."""
+        with self._lock:
+            if self._status not in (_OPEN, _FOLLOWING):
+                self._refuse()
+            self._read_back(wait=False)
 
-        For services, which set ``agent.autocommit = False``, flush many agents where decisions are made, call
-        ``commit()`` of their store in another thread, and answer after that. While it runs they gather on.
+    def _read_back(self, *, wait: bool) -> None:
+        if isinstance(self._journal, SharedJournal):
+            while entries := self._journal.read_new(wait=wait):
+                self.apply_entries(entries)
+
+    def apply_entries(self, entries: Sequence[Entry]) -> None:
+        """Apply events that were read from a shared log, behind those applied before.
+
+        For services, which read the logs of many agents at once.
+        """
+        with self._lock:
+            before = self._status
+            if before not in (_OPEN, _FOLLOWING):
+                self._refuse()
+            assert isinstance(self._journal, SharedJournal)
+            self._status = _INTERRUPTED
+            self._learner = self._journal.read_back(self._learner, entries)
+            self._status = before
+            if self.on_applied is not None:
+                self.on_applied(entries)
+
+    def drain(self) -> Batch:
+        """Return the events that were accepted and not written, and a snapshot where one is due.
+
+        For services, which set ``agent.autocommit = False``, write the batches of many agents in one
+        transaction, and answer when it is committed. If that fails, the agent must be opened again.
         """
         with self._changing():
-            if self._lease is not None:
-                self._torn = INTERRUPTED
-                self._insert()
+            return self._journal.drain(self._learner)
 
-    def take(self) -> Taken:
-        """Return what was gathered, with a snapshot where one is due, for the caller to insert and commit.
-
-        For services that insert in another thread than they decide in. What fails there is fail-stop.
-        """
+    def release(self, events: Sequence[Event]) -> None:
+        """Forget drained events of a shared log that will not be written after all."""
         with self._changing():
-            events, self._gathered = self._gathered, []
-            self._n_since += len(events)
-            if self._lease is None or not self._is_snapshot_due():
-                return Taken(events, None)
-            blob = self._as_bytes()
-            self._n_since, self._wants_snapshot = 0, False
-            return Taken(events, Kept(Event(Kind.SNAPSHOT, now()), blob, None))
-
-    def _is_snapshot_due(self) -> bool:
-        return self._wants_snapshot or 0 < self._snapshot_every <= self._n_since
-
-    def _keep_snapshot(self) -> bytes:
-        """Put a snapshot into the open transaction."""
-        assert self._lease is not None
-        blob = self._as_bytes()
-        self._lease.store.snapshot(self._lease, Event(Kind.SNAPSHOT, now()), blob)
-        self._n_since, self._wants_snapshot = 0, False
-        return blob
-
-    def _as_bytes(self) -> bytes:
-        self._learner.drop_ahead()
-        return snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
+            if isinstance(self._journal, SharedJournal):
+                self._journal.release(self._learner, events)
 
     @contextmanager
     def group(self) -> Iterator[None]:
@@ -737,19 +765,8 @@ class Agent:
                 yield
             finally:
                 self.autocommit = before
-                if before and self._lease is not None and not self._torn:
-                    with self._changing():
-                        self._torn = INTERRUPTED
-                        self._insert()
-                        self._commit()
-
-    def _commit(self) -> None:
-        assert self._lease is not None
-        try:
-            self._lease.store.commit()
-        except StoreFailed as error:
-            self._torn = str(error)
-            raise
+                if before and self._keeps and self._status is _OPEN:
+                    self._write()
 
     # ---------------------------------------------------------------- what was learned
 
@@ -807,14 +824,22 @@ class Agent:
         arm 0 cannot be the best: it is similar to 1 and 2, which are dissimilar. Were 0 the best, both would
         lie less than epsilon below it, hence be similar.
         """
+        index = self.side.index(arm)
+        found = self.candidates()
         with self._lock:
-            learner = self._learner
-        place = learner.side.index(arm)
-        kept = self._offline
-        if kept is None or kept[0] is not learner.side:
-            kept = self._offline = learner.side, offline_step(learner.side, learner.policy.on)
-        with self._lock:
-            return explain_arm(learner, kept[1], place)
+            return explain_arm(self._learner, found, index)
+
+    def candidates(self) -> CandidateSet | None:
+        """Return what the offline step of the policy left, with proofs; None where it takes none.
+
+        Found when it is first asked for, and then kept: decisions do not need it.
+        """
+        learner = self._learner
+        with self._offline_lock:
+            known = self._offline
+            if known is None or known[0] is not learner.side:
+                known = self._offline = learner.side, offline_step(learner.side, learner.policy.on)
+            return known[1]
 
     def arm_statistics(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Return how many rewards of every arm are known, their mean and variance; NaN where too few."""
@@ -913,52 +938,46 @@ class Agent:
         the best of those that are left. Arms that had retired stay so until `reinstate`. Candidates are found
         anew; the answer says what changed. Pending decisions stay pending.
         """
+        with self._lock:
+            proposal = self.propose_extension(side)
+            made = self.extension_outcome(proposal)
+            assert made is not None  # nothing waits for a commit here
+            return made
+
+    def propose_extension(self, side: SideInformation) -> Proposal:
+        """Accept an extension; `extension_outcome` says what became of it.
+
+        For services: with a shared log and without `autocommit`, that is known only when it was read back.
+        """
         with self._changing():
-            learner, reason, gone = self._prepared(side)
-            data = snapshot.side_to_bytes(learner.side, gone) if self._lease is not None else None
-            self._torn = INTERRUPTED
-            changes = extension.changes(self._learner, learner)
-            self._learner, self.policy_reason = learner, reason
-            self._keep([Event(Kind.EXTEND, now(), data=data)])
-            return changes
+            before, time = self._learner, now()
+            after, gone = extension.prepare(before, side)
+            if self._journal.is_shared and not extension.keeps_numbers(before, after):
+                raise Unsupported(
+                    "events of a shared log name arms by number, and others may be writing some: list the "
+                    "agent's arms first, in their order, and new ones behind them"
+                )
+            event = Event(int(Kind.EXTEND), time)
+            if self._keeps:
+                event = extension.extension_event(before, after, gone, time)
+            self._record([event], after)
+            return Proposal(time, extension.side_mark(after.side), before)
 
-    def _prepared(self, side: SideInformation) -> tuple[Learner, str, list[int]]:
-        """Return the learner on other side information, why it has its policy, and who retires with it."""
-        wider, gone = extension.with_missing(self._learner, side, self._plan)
-        learner, reason = self._extended(wider, gone)
-        left = set(learner.in_play().tolist())
-        if not left or left & set(gone):
-            raise InvalidInput("all arms that would be in play have retired; reinstate some before")
-        return learner, reason, gone
+    def extension_outcome(self, proposal: Proposal) -> Extension | None:
+        """Return what an extension changed; None while it is not applied.
 
-    def _plan(self, side: SideInformation, steps: OfflineSteps) -> tuple[Policy, str]:
-        """Return the policy for other side information, and why."""
-        if not self._is_auto:
-            return self.policy, AS_TOLD
-        forgets = self._learner.fading is not None
-        return choose_policy("auto", side, self.rewards, self.horizon, steps, forgets=forgets)
-
-    def _extended(self, side: SideInformation, gone: list[int]) -> tuple[Learner, str]:
-        """Return the learner on other side information, some arms retired, and why it has its policy."""
-        places = extension.places_of_arms(self.side, side)
-        side = with_known_epsilon(side, self.side.epsilon)
-        steps = OfflineSteps(side)
-        policy, reason = self._plan(side, steps)
-        learner = extension.extend(self._learner, side, policy, places, steps)
-        for arm in gone:
-            if not learner.is_last(arm):  # of replicas that take out all arms, one does not
-                learner.retire(arm, True)
-        return learner, with_remark(reason, learner.remark)
-
-    def _fold(self, entries: Sequence[Entry]) -> None:
-        """Be what the agent was after these events of its log."""
-        first, extend = 0, int(Kind.EXTEND)
-        for at in [at for at, entry in enumerate(entries) if entry[3] == extend]:
-            self._learner.fold(entries[first:at])
-            if experiment.goes_on_from(entries[at], self.side):
-                self._learner, self.policy_reason = self._extended(*experiment.side_of(entries[at]))
-            first = at + 1
-        self._learner.fold(entries[first:] if first else entries)
+        Of two agents that extend at the same time the first one does; the other is told to try again.
+        """
+        with self._lock:
+            journal = self._journal
+            if isinstance(journal, SharedJournal):
+                if journal.own_extension < proposal.time:
+                    return None
+                if extension.side_mark(self.side) != proposal.mark:
+                    raise StoreLocked(
+                        f"another replica extended {journal.cursor.name!r} at the same time; try again"
+                    )
+            return extension.changes(proposal.before, self._learner)
 
     # ---------------------------------------------------------------- keeping
 
@@ -968,18 +987,13 @@ class Agent:
         An agent with a store keeps it there too, and is opened from it the next time; without `autocommit`,
         with what is written down next.
         """
+        with self._lock:
+            if self._status is _FOLLOWING:
+                return snapshot.to_bytes(self._learner)
         with self._changing():
-            if self._lease is None or not self.autocommit:
-                self._wants_snapshot = self._lease is not None
-                return self._as_bytes()
-            self._torn = INTERRUPTED
-            self._insert()
-            try:
-                blob = self._keep_snapshot()
-            except StoreFailed as error:
-                self._torn = str(error)
-                raise
-            self._commit()
+            blob = self._journal.take_snapshot(self._learner)
+            if self.autocommit and self._keeps:
+                self._write()
             return blob
 
     @classmethod
@@ -988,7 +1002,7 @@ class Agent:
 
         Restore snapshots from trusted sources only: whoever can write one decides what the agent plays.
         """
-        return cls._with(snapshot.from_bytes(blob))
+        return cls._of(snapshot.from_bytes(blob), Journal())
 
     @classmethod
     def open(
@@ -997,6 +1011,7 @@ class Agent:
         name: str,
         side: SideInformation | None = None,
         *,
+        shared: bool = False,
         durability: str = "full",
         snapshot_every: int = EVERY,
         **options: Any,
@@ -1016,6 +1031,10 @@ class Agent:
             The name of the experiment. A store holds many.
         side : SideInformation, optional
             What is known of the arms, for a new one.
+        shared : bool
+            Whether other processes may decide for the same experiment at the same time: then each reads what
+            the others write, and all of them learn the same. Needs ``postgresql://``, or ``memory://`` in one
+            process.
         durability : {'full', 'process'}
             Whether a call waits until the disk has it (``'full'``), or only until the operating system has:
             faster, and safe against the death of the process, not of the machine.
@@ -1036,47 +1055,71 @@ class Agent:
         Agent(ucb1, 2 arms, 1 reward)
         """
         every = checked_whole(snapshot_every, "snapshot_every", 0)
-        opened = experiment.opened_store(store, durability)
+        opened = opening.opened_store(store, durability)
         try:
-            lease = experiment.lease_of(opened, name, lambda: cls._new(side, options))
-            agent = experiment.restored(opened, lease, cls._with, cls._fold)
-            experiment.check_same(opened, name, agent, side, options)
+
+            def new(side: SideInformation) -> tuple[str, bytes]:
+                agent = cls(side, **options)
+                return opening.about(side, agent, options), agent.snapshot()
+
+            opening.ensure_experiment(opened, name, side, new)
+            find = opening.open_shared if shared else opening.open_local
+            agent = cls._of(*find(opened, name, every))
+            try:
+                opening.check_same(opened, name, agent, side, options)
+            except BaseException:
+                agent._let_go()
+                raise
         except BaseException:
             opened.close()
             raise
-        agent._write_with(lease)
-        agent._snapshot_every = every
         return agent
 
-    def _write_with(self, lease: Lease) -> None:
-        """Write to a log from now on: the decisions to come are of the epoch of its writer."""
-        self._lease, self._epoch = lease, lease.writer
-
     @classmethod
-    def _new(cls, side: SideInformation | None, options: dict[str, Any]) -> tuple[str, bytes]:
-        """Return what a store writes down of a new agent, and the agent as bytes."""
-        if side is None:
-            raise InvalidInput("give side=, the side information, to begin one")
-        agent = cls(side, **options)
-        return experiment.about(side, agent, options), agent.snapshot()
+    def follow(cls, store: str | Store, name: str) -> Agent:
+        """Return an agent that follows the log of an experiment and writes nothing.
+
+        It answers `best`, `stopping`, `to_frame` and all else that only looks; `refresh` reads what is new.
+
+        Parameters
+        ----------
+        store : str or Store
+            As `open` takes it; a store that is open for reading only will do.
+        name : str
+            The name of an experiment that exists.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent.open("memory://followed", "drinks", lsdt.SideInformation(2), policy="ucb1")
+        >>> other = lsdt.Agent.follow("memory://followed", "drinks")
+        >>> agent.tell(agent.ask(), 1)
+        >>> other.refresh()
+        >>> other.n_told
+        1
+        """
+        opened = opening.opened_store(store, "full")
+        try:
+            agent = cls._of(*opening.open_shared(opened, name, 0, follow=True))
+        except BaseException:
+            opened.close()
+            raise
+        agent._status = _FOLLOWING
+        return agent
 
     def close(self) -> None:
         """Take a last snapshot and let the store go; without a store, or a second time, do nothing."""
         with self._lock:
-            lease, torn = self._lease, self._torn
-            if lease is None:
+            status = self._status
+            if self._journal.lease is None and status is not _FOLLOWING:
                 return
             try:
-                if not torn:
-                    self.flush()
-                    if self._snapshot_every and self._n_since:
-                        self.snapshot()
-                        self.flush()
+                if status is _OPEN and self.autocommit:
+                    self._write()
+                self._status = _INTERRUPTED
+                self._journal.close(self._learner if status is _OPEN else None)
             finally:
-                self._torn = torn or "the agent is closed; open it again"
-                self._lease = None
-                lease.release()
-                lease.store.close()
+                self._status = _CLOSED if status in (_OPEN, _FOLLOWING) else status
 
     def __enter__(self) -> Agent:
         return self
@@ -1085,17 +1128,15 @@ class Agent:
         self.close()
 
     def __del__(self) -> None:
-        lease = getattr(self, "_lease", None)
-        if lease is not None:  # forgotten: nothing is lost, but the next opening folds what has no snapshot
+        # Forgotten: nothing is lost, but the next opening applies what has no snapshot.
+        if hasattr(self, "_journal"):
             with suppress(Exception):
-                lease.release()
-                lease.store.close()
+                self._let_go()
 
-    @classmethod
-    def _with(cls, contents: Contents) -> Agent:
-        agent = cls.__new__(cls)
-        agent._take(contents)
-        return agent
+    def _let_go(self) -> None:
+        """Give lease and store back, without writing anything more."""
+        if self._journal.lease is not None:
+            self._journal.close(None)
 
     def __repr__(self) -> str:
         pending = len(self._learner.pending)
@@ -1107,4 +1148,4 @@ class Agent:
         from lsdt.agent.card import agent_card
 
         with self._lock:
-            return agent_card(self._learner, repr(self), self.policy_reason)
+            return agent_card(self._learner, repr(self))

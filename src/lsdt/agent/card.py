@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _FEW = 8
 
 
-def agent_card(learner: Learner, lead: str, reason: str) -> Html:
+def agent_card(learner: Learner, lead: str) -> Html:
     """Return what an agent has played, and the arms that it has played most."""
     side, counts = learner.side, learner.counts
     n_played = int((counts[learner.arms] > 0).sum())
@@ -49,7 +49,7 @@ def agent_card(learner: Learner, lead: str, reason: str) -> Html:
         "decisions": learner.n_asked,
         "waiting for their reward": len(learner.pending) or None,
         "known before": int(learner.prior.counts.sum()) if learner.prior else None,
-        "why this policy": reason,
+        "why this policy": learner.policy_reason,
     }
     return card(
         "Agent",

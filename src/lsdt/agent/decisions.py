@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,13 +13,14 @@ from lsdt._validation import checked_list, checked_number, checked_size
 from lsdt.errors import InvalidInput, LostDecision
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from lsdt.kernel.rewards import RewardModel
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
+    from lsdt.storage import Event
 
 
 class Decision(NamedTuple):
@@ -71,6 +73,7 @@ class Decision(NamedTuple):
         return card("Decision", f"play arm {self.arm_id}", facts(known))
 
 
+decision_of: Callable[[tuple[Any, ...]], Decision] = partial(tuple.__new__, Decision)  # fast
 _LONGEST = 3_650 * 86_400  # seconds of an expiry: ten years
 MOST_PENDING = 1_000  # older decisions that are still pending are most likely lost
 
@@ -78,54 +81,64 @@ MOST_PENDING = 1_000  # older decisions that are still pending are most likely l
 class Pending:
     """Decisions whose rewards are not known yet, in the order in which they were asked for.
 
-    Where several write one log, a decision may be closed before its ask is seen here; such numbers are
-    remembered until it is. And one's own decisions count before they are in the log: they are *foreseen*.
+    Where several agents write one log, a decision may be closed before its ask is read; such numbers are
+    remembered until it is. An agent's own decisions count before they are in the log: they are *reserved*.
+
+    Attributes
+    ----------
+    arms : dict
+        The arm of every pending decision, by number, in the order asked.
+    reserved : dict
+        The asks that are not in the log yet, by number.
     """
 
-    __slots__ = ("_arms", "_early", "_times", "foreseen")
+    __slots__ = ("_early", "_times", "arms", "reserved")
 
     def __init__(self, entries: Iterable[tuple[int, int, int]] = ()) -> None:
-        self._arms: dict[int, int] = {}
+        self.arms: dict[int, int] = {}
         self._times: dict[int, int] = {}
         self._early: set[int] = set()
-        self.foreseen: set[int] = set()
+        self.reserved: dict[int, Event] = {}
         for number, arm, time in entries:
             self.put(number, arm, time)
 
     def __len__(self) -> int:
-        return len(self._arms)
+        return len(self.arms)
 
     def __contains__(self, number: int) -> bool:
-        return number in self._arms
+        return number in self.arms
 
     def numbers(self) -> list[int]:
         """Return the numbers of the decisions, in order."""
-        return list(self._arms)
+        return list(self.arms)
 
     def entries(self) -> list[tuple[int, int, int]]:
         """Return number, arm and time of every decision that is in the log."""
         return [
             (number, arm, self._times[number])
-            for number, arm in self._arms.items()
-            if number not in self.foreseen
+            for number, arm in self.arms.items()
+            if number not in self.reserved
         ]
 
     def to_array(self) -> NDArray[np.int64]:
-        """Return `entries` as rows of an array: a snapshot of very many is no long pause."""
-        n, parts = len(self._arms), (self._arms, self._arms.values(), self._times.values())
+        """Return `entries` as rows of an array, quickly even for very many."""
+        n, parts = len(self.arms), (self.arms, self.arms.values(), self._times.values())
         rows = np.stack([np.fromiter(part, np.int64, n) for part in parts], axis=1)
-        return rows[~np.isin(rows[:, 0], list(self.foreseen))] if self.foreseen else rows
+        return rows[~np.isin(rows[:, 0], list(self.reserved))] if self.reserved else rows
 
     def renumber(self, places: NDArray[np.int64]) -> Pending:
-        """Return the same for arms that are numbered `places` now."""
+        """Return a copy with arms renumbered by `places`."""
         new = Pending()
-        new._arms = {number: int(places[arm]) for number, arm in self._arms.items()}
-        new._times, new._early, new.foreseen = dict(self._times), set(self._early), set(self.foreseen)
+        new.arms = {number: int(places[arm]) for number, arm in self.arms.items()}
+        new._times, new._early = dict(self._times), set(self._early)
+        new.reserved = {
+            number: event._replace(arm=int(places[event.arm])) for number, event in self.reserved.items()
+        }
         return new
 
     def newest(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return numbers and arms of the decisions that the next choice takes into account."""
-        arms, n = self._arms, len(self._arms)
+        arms, n = self.arms, len(self.arms)
         if n <= MOST_PENDING:
             return np.fromiter(arms, np.int64, n), np.fromiter(arms.values(), np.int64, n)
         last = [islice(reversed(part), MOST_PENDING) for part in (arms.keys(), arms.values())]
@@ -134,12 +147,12 @@ class Pending:
 
     def counts(self, n_arms: int) -> NDArray[np.int64]:
         """Return how many decisions of every arm are pending."""
-        arms = np.fromiter(self._arms.values(), np.int64, len(self._arms))
+        arms = np.fromiter(self.arms.values(), np.int64, len(self.arms))
         return np.bincount(arms, minlength=n_arms)
 
     def before(self, number: int) -> Iterator[int]:
         """Yield the numbers of the decisions before one."""
-        return (pending for pending in self._arms if pending < number)
+        return (pending for pending in self.arms if pending < number)
 
     def older_than(self, time: int) -> Iterator[int]:
         """Yield the numbers of the decisions asked for before a time."""
@@ -150,39 +163,37 @@ class Pending:
         if self._early and number in self._early:
             self._early.remove(number)
             return
-        self._arms[number] = arm
+        self.arms[number] = arm
         self._times[number] = time
-        if self.foreseen:
-            self.foreseen.discard(number)
+        if self.reserved:
+            self.reserved.pop(number, None)
 
-    def foresee(self, number: int, arm: int, time: int) -> None:
+    def reserve(self, event: Event) -> None:
         """Wait for the reward of a decision that is not in the log yet."""
-        self._arms[number] = arm
-        self._times[number] = time
-        self.foreseen.add(number)
+        self.arms[event.number] = event.arm
+        self._times[event.number] = event.time
+        self.reserved[event.number] = event
 
-    def withdraw(self, number: int) -> None:
+    def release(self, number: int) -> None:
         """Forget a decision that will never be in the log."""
-        if number in self.foreseen:
-            self.foreseen.remove(number)
-            del self._arms[number], self._times[number]
+        if self.reserved.pop(number, None) is not None:
+            del self.arms[number], self._times[number]
 
     def arm(self, number: int) -> int | None:
         """Return the arm of a decision; None if it is not pending."""
-        return self._arms.get(number)
+        return self.arms.get(number)
 
     def time(self, number: int) -> int:
-        """Return when a decision that is pending was asked for, in microseconds since 1970."""
+        """Return when a pending decision was asked for, in microseconds since the epoch."""
         return self._times[number]
 
     def remove(self, number: int) -> None:
         """Wait no longer."""
-        if self._arms.pop(number, None) is None:
+        if self.arms.pop(number, None) is None:
             self._early.add(number)
             return
         del self._times[number]
-        if self.foreseen and number in self.foreseen:  # its ask is still to be read
-            self.foreseen.remove(number)
+        if self.reserved and self.reserved.pop(number, None) is not None:  # its ask is still to be read
             self._early.add(number)
 
     def remember_closed(self, numbers: Iterable[int]) -> None:
@@ -251,4 +262,21 @@ def allowed_flags(side: SideInformation, allowed: Any) -> NDArray[np.bool_]:
             flags[side.index(arm)] = True
     if not flags.any():
         raise InvalidInput("allowed names no arm; allow at least one")
+    return flags
+
+
+def pack_flags(flags: NDArray[np.bool_]) -> bytes:
+    """Return the mask of an ask in few bytes: a list of the fewer arms, or a bit for each."""
+    few = bool(2 * flags.sum() <= len(flags))
+    listed = np.flatnonzero(flags if few else ~flags).astype("<i4").tobytes()
+    bits = np.packbits(flags).tobytes()
+    return b"\x02" + bits if len(bits) <= len(listed) else (b"\x01" if few else b"\x00") + listed
+
+
+def unpack_flags(data: bytes, n_arms: int) -> NDArray[np.bool_]:
+    """Return the mask of an ask, which may have been made for another number of arms."""
+    if data[:1] == b"\x02":
+        return np.unpackbits(np.frombuffer(data, np.uint8, offset=1), count=n_arms).astype(bool)
+    flags, listed = np.full(n_arms, data[:1] == b"\x00"), np.frombuffer(data, "<i4", offset=1)
+    flags[listed[(listed >= 0) & (listed < n_arms)]] = data[:1] == b"\x01"
     return flags

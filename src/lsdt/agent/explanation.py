@@ -28,7 +28,7 @@ def explain_arm(learner: Learner, found: CandidateSet | None, arm: int) -> Expla
     """Return why an arm is played, or is not; see `Agent.why`."""
     why = offline_reason(learner.side, learner.policy, found, arm)
     name, since = repr(learner.side.label(arm)), ""
-    place = learner.place(arm)
+    place = learner.local_index(arm)
     if learner.retired is not None and learner.retired[arm]:
         since = f"arm {name} has retired and is not played until it is reinstated. "
     elif learner.policy.eliminates and place >= 0:

@@ -1,27 +1,35 @@
-"""An agent that goes on with other side information."""
+"""An agent that goes on with other side information.
+
+`prepare` finds out what the agent would become, or why it cannot; `extension_event` is what goes into the
+log, and `apply_extension` makes the new learner of it again.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lsdt._html import card, fold, name_list
-from lsdt.errors import InvalidInput, Unsupported, counted
+from lsdt.agent.auto_policy import AS_TOLD, choose_policy, with_remark
+from lsdt.agent.binary_format import encode_frame, own_errors, parse
+from lsdt.errors import InvalidFile, InvalidInput, Unsupported, counted
 from lsdt.policies.offline import OfflineSteps
 from lsdt.side_information import SideInformation, merge
+from lsdt.side_information.io.arrays import fingerprint, side_as_arrays, side_of_arrays
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.stores import known_store
 from lsdt.side_information.layouts.subset import with_known_epsilon
+from lsdt.storage.events import Event, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from lsdt.agent.learner import Learner
     from lsdt.policies import Policy
     from lsdt.side_information.arms import ArmId
+
+_MAGIC, _FORMAT = b"LSDTSIDE", 1
 
 
 class Extension(NamedTuple):
@@ -62,16 +70,69 @@ class Extension(NamedTuple):
         return card("Extension", self.text, *folds)
 
 
-def extend(
-    learner: Learner, side: SideInformation, policy: Policy, places: NDArray[np.int64], steps: OfflineSteps
-) -> Learner:
-    """Return a learner on `side` that knows the rewards `learner` knows, or say why there is none."""
+def prepare(learner: Learner, side: SideInformation) -> tuple[Learner, list[int]]:
+    """Return the learner on other side information, and the arms that retire because `side` lacks them."""
+    wider, gone = with_missing(learner, side)
+    after = extended(learner, wider, gone)
+    left = set(after.in_play().tolist())
+    if not left or left & set(gone):
+        raise InvalidInput("all arms that would be in play have retired; reinstate some before")
+    return after, gone
+
+
+def extended(learner: Learner, side: SideInformation, gone: list[int]) -> Learner:
+    """Return a learner on `side` that knows what `learner` knows, with some arms retired."""
+    places = places_of_arms(learner.side, side)
+    side = with_known_epsilon(side, learner.side.epsilon)
+    steps = OfflineSteps(side)
+    policy, reason = _policy_for(learner, side, steps)
     if not policy.learns_from_sums:
         raise Unsupported(
             f"{policy.name} cannot go on with other side information: its truncated means need every single "
             "reward again"
         )
-    return learner.transfer(side, policy, places, steps)
+    after = learner.transfer(side, policy, places, steps, gone)
+    after.policy_reason = with_remark(reason, after.remark)
+    return after
+
+
+def _policy_for(learner: Learner, side: SideInformation, steps: OfflineSteps) -> tuple[Policy, str]:
+    """Return the policy for other side information, and why."""
+    if not learner.is_auto:
+        return learner.policy, AS_TOLD
+    forgets = learner.fading is not None
+    return choose_policy("auto", side, learner.rewards, learner.horizon, steps, forgets=forgets)
+
+
+def extension_event(before: Learner, after: Learner, gone: list[int], time: int) -> Event:
+    """Return the event of an extension: the new side information, and a mark of the one it extends."""
+    arrays, about = side_as_arrays(after.side)
+    data = encode_frame(_MAGIC, _FORMAT, {"side": about, "gone": gone}, arrays)
+    return Event(int(Kind.EXTEND), time, side_mark(before.side), -1, None, data)
+
+
+def apply_extension(learner: Learner, event: Event) -> Learner:
+    """Return the learner after the event of an extension.
+
+    Where another replica extended the same side information first, the mark does not fit, and every replica
+    ignores the event.
+    """
+    if event.number >= 0 and event.number != side_mark(learner.side):
+        return learner
+    if event.data is None:
+        raise InvalidFile("the log has an extension without side information")
+    head, arrays = parse(event.data, _MAGIC, _FORMAT)
+    with own_errors():
+        side = side_of_arrays({name: array.copy() for name, array in arrays.items()}, head["side"])
+        gone = head.get("gone", [])
+        if not all(type(arm) is int and 0 <= arm < side.n_arms for arm in gone):
+            raise InvalidFile("the log retires unknown arms")
+    return extended(learner, side, gone)
+
+
+def side_mark(side: SideInformation) -> int:
+    """Return a hash of side information that fits the number of an event."""
+    return int(fingerprint(side), 16) >> 1
 
 
 def places_of_arms(before: SideInformation, side: SideInformation) -> NDArray[np.int64]:
@@ -89,18 +150,22 @@ def _check_ids(before: SideInformation, side: SideInformation) -> None:
         raise InvalidInput("the side information must have arm ids if, and only if, the agent's has")
     if side.arm_ids is None and side.n_arms < before.n_arms:
         raise InvalidInput(
-            f"the agent has {before.n_arms} arms and the side information {side.n_arms}; without ids nobody "
-            "knows which are missing, and none may go: use agent.retire"
+            f"the agent has {before.n_arms} arms and the side information {side.n_arms}; without ids "
+            "it is not clear which are missing, and none may go: use agent.retire"
         )
 
 
-def with_missing(
-    learner: Learner, side: SideInformation, plan: Callable[[SideInformation, OfflineSteps], Any]
-) -> tuple[SideInformation, list[int]]:
+def keeps_numbers(before: Learner, after: Learner) -> bool:
+    """Return whether all arms have the same numbers as before."""
+    places = places_of_arms(before.side, after.side)
+    return bool((places == np.arange(len(places))).all())
+
+
+def with_missing(learner: Learner, side: SideInformation) -> tuple[SideInformation, list[int]]:
     """Return side information that has the agent's missing arms too, and which these are.
 
-    The agent's arms come first, in their order. Relations of a missing arm are kept, as long as they do not
-    keep other arms out: an arm that only a retired one is better than may be the best of those left.
+    The agent's arms come first, in their order. Relations of a missing arm are kept, unless they exclude an
+    arm that may be best among the rest: an arm that is worse only than a retired one may be.
     """
     before = learner.side
     _check_ids(before, side)
@@ -121,7 +186,7 @@ def with_missing(
     found = []
     for each in (alone, together):
         steps = OfflineSteps(each)
-        found.append(steps.of(plan(each, steps)[0].on))
+        found.append(steps.of(_policy_for(learner, each, steps)[0].on))
     if found[0] is not None and found[1] is not None:
         freed = np.setdiff1d(np.setdiff1d(found[0].arms, gone), found[1].arms)
         if len(freed):

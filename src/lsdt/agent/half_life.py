@@ -105,15 +105,17 @@ class Fading:
         self.clock = -1 if half_life.in_seconds else 0
 
     def steps_due(self, time: int, n_told: int) -> int:
-        """Return how many steps are due at an event, and take them as done."""
+        """Return how many steps are due at an event."""
         at = time if self.half_life.in_seconds else n_told
+        # Below 0 where the clock of the machine was set back.
+        return 0 if self.clock < 0 else max(0, (at - self.clock) // self.half_life.step)
+
+    def take_steps(self, time: int, n_told: int) -> int:
+        """Return how many steps are due at an event, and move the clock past them."""
         if self.clock < 0:
-            self.clock = at
-        step = self.half_life.step
-        n_steps = (at - self.clock) // step  # below 0 where the time of the machine was set back
-        if n_steps <= 0:
-            return 0
-        self.clock += n_steps * step
+            self.clock = time if self.half_life.in_seconds else n_told
+        n_steps = self.steps_due(time, n_told)
+        self.clock += n_steps * self.half_life.step
         return n_steps
 
     def now(self, learner: Learner) -> list[NDArray[np.float64]]:

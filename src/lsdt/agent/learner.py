@@ -1,4 +1,9 @@
-"""What an agent has learned: the state of its policy, and what every arm paid."""
+"""What an agent has learned: the state of its policy, and what every arm paid.
+
+`Learner.decide` chooses and changes nothing; `Learner.apply` is the only way the state changes, for an event
+that has just been decided and for one that is read from a log. So an agent that is restored by applying its
+log is the agent that wrote it.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt.agent import extension
 from lsdt.agent.asked_order import AskedOrder
-from lsdt.agent.decisions import Pending
+from lsdt.agent.decisions import Decision, Pending, decision_of, pack_flags, unpack_flags
 from lsdt.agent.epochs import Epochs
 from lsdt.agent.half_life import Fading, HalfLife
-from lsdt.agent.lessons import Lesson, lesson_of_bytes
+from lsdt.agent.tally_delta import TallyDelta, renumber_tally, tally_delta_of_bytes
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.kernel.checksums import checksum
 from lsdt.kernel.random import Purpose, new_stream
@@ -22,7 +28,7 @@ from lsdt.policies.policy import Begun
 from lsdt.policies.prior import learn_rewards, prior_of, weight_of_prior
 from lsdt.policies.registry import refuse_forgetting
 from lsdt.side_information.io.arrays import as_words
-from lsdt.storage.events import Kind
+from lsdt.storage.events import Event, Kind, event_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,14 +40,15 @@ if TYPE_CHECKING:
     from lsdt.policies import Policy
     from lsdt.policies.offline import OfflineSteps
     from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
     from lsdt.storage import Entry
 
 _TOSS, _PRIOR, _OBSERVATION = int(Purpose.TOSS), int(Purpose.PRIOR), int(Purpose.OBSERVATION)
 _MOST_AT_ONCE = 10**6  # rewards that are written out to be learned again
-_FEW = 5  # fewer than 2**5 pending decisions: the state ahead is made anew after every reward
-_MOST_LAG = 5  # and after 2**5 rewards with very many
-_FEW_WORDS = 12  # a state of up to 2**12 words is copied in no time
+_FEW = 5  # with fewer than 2**5 pending decisions the state ahead is rebuilt after every reward,
+_MOST_LAG = 5  # and with very many after 2**5 rewards
+_FEW_WORDS = 12  # a state of up to 2**12 words is cheap to copy
+_ASK, _OBSERVE, _EXPIRE = int(Kind.ASK), int(Kind.OBSERVE), int(Kind.EXPIRE)
+_ENDS = (int(Kind.TELL), int(Kind.CANCEL), _EXPIRE)
 
 
 class PriorTallies(NamedTuple):
@@ -60,7 +67,7 @@ class PriorTallies(NamedTuple):
         return len(self.counts) > 0
 
     def renumber(self, places: NDArray[np.int64], n_arms: int) -> PriorTallies:
-        """Return the same for arms that are numbered `places` among `n_arms` now."""
+        """Return a copy with arms renumbered by `places`, among `n_arms`."""
         if not self:
             return self
         tallies = (self.counts, self.sums, self.squares)
@@ -69,13 +76,6 @@ class PriorTallies(NamedTuple):
 
 
 NOTHING_KNOWN = PriorTallies(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), 0.0, "")
-
-
-def renumber_tally(tally: NDArray[Any], places: NDArray[np.int64], n_arms: int) -> NDArray[Any]:
-    """Return a tally of arms that are numbered `places` among `n_arms` now."""
-    new = np.zeros(n_arms, tally.dtype)
-    new[places] = tally
-    return new
 
 
 class Learner:
@@ -103,6 +103,10 @@ class Learner:
         Offline steps on this side information, of which some may have been taken.
     forget : HalfLife, optional
         How fast rewards fade; by default they do not.
+    is_auto : bool
+        Whether the policy was chosen for the user, and may change with the side information.
+    policy_reason : str
+        Why it is this policy.
 
     Attributes
     ----------
@@ -148,19 +152,23 @@ class Learner:
         state: NDArray[np.float64] | None = None,
         steps: OfflineSteps | None = None,
         forget: HalfLife | None = None,
+        *,
+        is_auto: bool = False,
+        policy_reason: str = "",
     ) -> None:
         if forget is not None and not policy.forgets:
             refuse_forgetting(policy.name)
         self.side, self.policy, self.rewards, self.horizon, self.seed = side, policy, rewards, horizon, seed
+        self.is_auto, self.policy_reason = is_auto, policy_reason
         key = new_stream(seed, 0, Purpose.POLICY)
         found = None if steps is None else steps.of(policy.on)
         content = state if forget is None else None
         begun = policy.begin(side, rewards, horizon, key, found, content=content)
         self.player, self.arms, self.remark = begun.player, begun.arms, begun.remark
-        self._place = None
+        self._local = None
         if len(self.arms) < side.n_arms:
-            self._place = np.full(side.n_arms, -1)
-            self._place[self.arms] = np.arange(len(self.arms))
+            self._local = np.full(side.n_arms, -1)
+            self._local[self.arms] = np.arange(len(self.arms))
         self.counts, self.sums = np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms)
         self.squares = np.zeros(side.n_arms)
         self.prior = NOTHING_KNOWN
@@ -176,22 +184,23 @@ class Learner:
         if forget is not None:
             self._start = policy.keep_start(self.player, state)
             self.fading = Fading(forget, [np.zeros(side.n_arms) for _ in range(3)])
-        self._is_randomised = policy.randomised  # asked for in every decision
+        self._is_randomised = policy.randomised  # looked up in every decision
         self._counts_asks = policy.counts_asks
         self._ahead: Packed | None = None
         self._ahead_mark = (0, 0)
+        self._rebuilt: tuple[tuple[int, int], Packed] | None = None
         self._word_lag = (len(self.player.packed.buffer) >> _FEW_WORDS).bit_length()
         self._sure = None if self._is_randomised else 1.0
         self._ids = side.arm_ids
 
     def copy(self) -> Learner:
-        """Return a learner of its own that goes on from here; what never changes is shared."""
+        """Return an independent learner in the same state; what never changes is shared."""
         new, places = copy(self), np.arange(self.side.n_arms)
         new.player = self.player.copy()
         new.counts, new.sums, new.squares = self.counts.copy(), self.sums.copy(), self.squares.copy()
         new.pending, new.order = self.pending.renumber(places), self.order.renumber(places, len(places))
         new.epochs, new.fading = self.epochs.copy(), copy(self.fading)
-        new.drop_ahead()
+        new._forget_ahead()
         return new
 
     @property
@@ -204,54 +213,58 @@ class Learner:
         """Return the arms that the policy chooses from."""
         return self.arms if self.retired is None else self.arms[~self.retired[self.arms]]
 
-    def place(self, arm: int) -> int:
+    def local_index(self, arm: int) -> int:
         """Return the policy's number of an arm; -1 if the policy does not play it."""
-        return arm if self._place is None else int(self._place[arm])
+        return arm if self._local is None else int(self._local[arm])
 
-    def label(self, arm: int) -> ArmId:
-        """Return the id of an arm, or its index when there are no ids."""
-        return arm if self._ids is None else self._ids[arm]
+    # ---------------------------------------------------------------- deciding
 
-    def _arm(self, place: int) -> int:
-        return place if self._place is None else int(self.arms[place])
-
-    # ---------------------------------------------------------------- choices
-
-    def select(
-        self, number: int, flags: NDArray[np.bool_] | None, n_draws: int = 0
-    ) -> tuple[int, float | None]:
-        """Return the arm of a decision, and the probability of choosing it.
+    def decide(
+        self, number: int, time: int, flags: NDArray[np.bool_] | None = None, n_draws: int = 0
+    ) -> Event:
+        """Return the event of a decision. Changes nothing: `apply` does.
 
         While decisions are pending, the arm is chosen on a state that runs ahead: it has learned, for each of
         them, the mean of its arm so far. So ten asks before the first tell do not all name the same arm, and
-        nothing that was not observed enters the state itself. Nothing is changed: `open_decision` does that.
+        nothing that was not observed enters the state itself.
 
         Parameters
         ----------
         number : int
             The number of the decision, which is the round of the policy.
+        time : int
+            When it is made, in microseconds since the epoch.
         flags : array of bool, optional
             Which of the policy's arms may be played.
         n_draws : int
-            Estimate the probability, for policies that draw, from so many draws (0: do not).
+            Estimate the probability of the choice, for policies that draw, from so many draws (0: do not).
         """
-        if self.retired is not None:
-            flags = self._in_play(flags)
-            if not flags.any():
-                raise InvalidInput("all arms that may be played have retired; allow others")
-        if not self.pending and not n_draws:
-            return self._arm(self._select(self.player.packed, number, flags)), self._sure
-        packed = self._state_ahead() if self.pending else self.player.packed
-        estimate = n_draws > 0 and self._is_randomised
-        chances = self._chances(packed, number, flags, n_draws) if estimate else None
-        chosen = self._select(packed, number, flags)
-        return self._arm(chosen), self._sure if chances is None else float(chances[chosen])
+        if self.fading is not None and self.fading.steps_due(time, self.n_told):
+            faded = self.copy()  # rare: a few times in a half-life
+            faded._advance(time)
+            return faded.decide(number, time, flags, n_draws)
+        playable = flags if self.retired is None else self._in_play(flags)
+        packed = self._state_ahead() if self.pending.arms else self.player.packed
+        share = self._sure
+        chosen = self._select(packed, number, playable)
+        if n_draws and self._is_randomised:
+            share = float(self._chances(packed, number, playable, n_draws)[chosen])
+        arm = chosen if self._local is None else int(self.arms[chosen])
+        return event_of((_ASK, time, number, arm, share, None if flags is None else pack_flags(flags)))
+
+    def decision(self, event: Event, epoch: int) -> Decision:
+        """Return the decision of an ask, as users get it."""
+        _, _, number, arm, share, _ = event
+        return decision_of((number, arm, arm if self._ids is None else self._ids[arm], share, epoch))
 
     def _in_play(self, flags: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-        """Return which of the policy's arms may be played, those that retired left out."""
+        """Return which of the policy's arms may be played, without the retired ones."""
         assert self.retired is not None
         left = ~self.retired[self.arms]
-        return left if flags is None else left & flags
+        left = left if flags is None else left & flags
+        if not left.any():
+            raise InvalidInput("all arms that may be played have retired; allow others")
+        return left
 
     def _select(self, packed: Packed, number: int, flags: NDArray[np.bool_] | None) -> int:
         chosen = self.player.select_in(packed, number, flags)
@@ -264,7 +277,7 @@ class Learner:
     def _chances(
         self, packed: Packed, number: int, flags: NDArray[np.bool_] | None, n_draws: int
     ) -> NDArray[np.float64]:
-        """Estimate how likely each arm is to be chosen, the choice itself counted as one of the draws."""
+        """Estimate how likely each arm is to be chosen; the choice itself counts as one of the draws."""
         allowed = (True, self.player.flags) if flags is None else (False, flags)
         stream = new_stream(self.seed, number, Purpose.PROPENSITY)
         counts: NDArray[np.float64] = self.player.entries.count_choices(*packed, *allowed, stream, n_draws)
@@ -275,33 +288,66 @@ class Learner:
     def _state_ahead(self) -> Packed:
         """Return a state that has learned the means so far of what is pending.
 
-        It is made once, learns every new ask, and is made anew after so many tells: after each while few
-        decisions are pending, after one in sixteen of those pending else, and less often where the state is
-        so large that a copy takes long. Until then those rewards count as the means they were taken for. When
-        it is made anew depends on nothing but the events, so that a restored agent chooses the same.
+        It is built once, learns every new ask, and is rebuilt after so many tells: after each while few
+        decisions are pending, after one in sixteen of those pending otherwise, and less often where the state
+        is so large that a copy takes long. Until then those rewards count as the means they were taken for.
+        When it is rebuilt depends only on the events, so that a restored agent chooses the same. That is why
+        a state rebuilt by `decide` is kept aside until `apply` adopts it: a decision may never be applied.
         """
+        if self._ahead is not None and self._ahead_mark == self._mark():
+            return self._ahead
+        at = (self.n_changes, self.n_asked)
+        if self._rebuilt is None or self._rebuilt[0] != at:
+            self._rebuilt = at, self._with_pending()
+        return self._rebuilt[1]
+
+    def _mark(self) -> tuple[int, int]:
+        """Return a mark that changes when the state ahead has to be rebuilt."""
         lag = min(max(len(self.pending).bit_length() - _FEW, 0), _MOST_LAG) + self._word_lag
-        mark = (lag, self.n_changes >> lag)
-        if self._ahead is None or mark != self._ahead_mark:
-            self._ahead, self._ahead_mark = self._with_pending(), mark
-        return self._ahead
+        return lag, self.n_changes >> lag
 
     def _with_pending(self) -> Packed:
         """Return a copy of the state that has learned the means so far of what is pending."""
         packed: Packed = self.player.packed.copy()
+        if self._counts_asks:
+            for event in self.pending.reserved.values():  # the state itself learns of these asks from the log
+                self._count_ask(packed, event)
         numbers, arms = self.pending.newest()
-        places = arms if self._place is None else self._place[arms]
+        local = arms if self._local is None else self._local[arms]
         counts, sums = self._known_of(arms)
         means = np.full(len(arms), self._overall_mean())
         np.divide(sums, counts, out=means, where=counts > 0)
-        if self._place is not None:
-            inside = places >= 0
-            numbers, places, means = numbers[inside], places[inside], means[inside]
-        if len(places):
+        if self._local is not None:
+            inside = local >= 0
+            numbers, local, means = numbers[inside], local[inside], means[inside]
+        if len(local):
             self.player.entries.teach(
-                *packed, np.ascontiguousarray(numbers), _TOSS, np.ascontiguousarray(places), means
+                *packed, np.ascontiguousarray(numbers), _TOSS, np.ascontiguousarray(local), means
             )
         return packed
+
+    def _lead_ahead(self, event: Event) -> None:
+        """Let the state that runs ahead take a new decision into account."""
+        packed = self._state_ahead()
+        if packed is not self._ahead:
+            self._ahead, self._ahead_mark, self._rebuilt = packed, self._mark(), None
+        if self._counts_asks:
+            self._count_ask(packed, event)
+        local = self.local_index(event.arm)
+        if local >= 0:
+            self.player.teach_one(packed, event.number, _TOSS, local, self._mean(event.arm))
+
+    def _count_ask(self, packed: Packed, event: Event) -> None:
+        """Let a state of a policy that counts its asks know of one."""
+        local = self.local_index(event.arm)
+        if local < 0:
+            return
+        flags = None if event.data is None else unpack_flags(event.data, len(self.arms))
+        if flags is not None and not flags[local]:
+            flags = None  # made by a replica for the arms before an extension
+        if self.retired is not None and not self.retired[event.arm]:
+            flags = self._in_play(flags)
+        self.player.asked_in(packed, event.number, local, flags)
 
     def _overall_mean(self) -> float:
         """Return the mean of all rewards; 1/2 or 0 where none is known."""
@@ -323,163 +369,109 @@ class Learner:
             return self.counts[arms] + self.prior.counts[arms], self.sums[arms] + self.prior.sums[arms]
         return self.counts[arms], self.sums[arms]
 
-    def drop_ahead(self) -> None:
-        """Make the state that runs ahead anew at the next ask: a snapshot does not hold it."""
-        self._ahead = None
+    def _forget_ahead(self) -> None:
+        self._ahead = self._rebuilt = None
 
-    # ---------------------------------------------------------------- events
+    # ---------------------------------------------------------------- applying events
 
-    def open_decision(
-        self, number: int, arm: int, time: int, epoch: int, flags: NDArray[np.bool_] | None = None
-    ) -> None:
-        """Count the ask of a decision, and wait for its reward; `flags` are those of `select`."""
-        if self._counts_asks:
-            self._count_ask(number, arm, flags)
-        if number not in self.pending.foreseen:
-            self._teach_ahead(number, arm)
-        self.pending.put(number, arm, time)
-        self.epochs.add(number, epoch)
-        self.order.open(number, arm)
-        self.n_asked += 1
-        if number >= self.next_number:
-            self.next_number = number + 1
+    def apply(self, event: Event, epoch: int) -> Learner:
+        """Change the state by one event, and return the learner after it.
 
-    def _count_ask(self, number: int, arm: int, flags: NDArray[np.bool_] | None) -> None:
-        """Tell the policy that it was asked, in the state itself and in the one that runs ahead."""
-        place = self.place(arm)
-        if place < 0:  # chosen before an extension that is earlier in the log: the policy plays other arms
-            return
-        if self.retired is not None:
-            flags = self._in_play(flags)
-        if flags is not None and not flags[place]:  # likewise: it has retired
-            flags = flags.copy()
-            flags[place] = True
-        if self.pending and number not in self.pending.foreseen:
-            self.player.asked_in(self._state_ahead(), number, place, flags)
-        self.player.asked_in(self.player.packed, number, place, flags)
+        That is this one, except after an extension, which makes a new learner.
 
-    def foresee(self, number: int, arm: int, time: int) -> None:
-        """Wait for the reward of a decision that is not in the log yet: only the state ahead knows of it."""
-        self._teach_ahead(number, arm)
-        self.pending.foresee(number, arm, time)
-
-    def withdraw(self, numbers: Iterable[int]) -> None:
-        """Forget decisions that were foreseen and will not be in the log."""
-        for number in numbers:
-            self.pending.withdraw(number)
-        self._ahead = None
-
-    def _teach_ahead(self, number: int, arm: int) -> None:
-        if self.pending:
-            place = self.place(arm)
-            if place >= 0:
-                self.player.teach_one(self._state_ahead(), number, _TOSS, place, self._mean(arm))
-
-    def advance(self, time: int) -> None:
-        """Let rewards fade, where a step is due at an event of this time."""
-        if self.fading is None:
-            return
-        n_steps = self.fading.steps_due(time, self.n_told)
-        if n_steps:
-            self.fading.fade(self, n_steps)
-            self._refill()
-
-    def _refill(self) -> None:
-        """Let the policy start again from what is left of the rewards."""
-        counts, sums = self.tallies()
-        self.policy.refill(self.player, self._start, counts[self.arms], sums[self.arms])
-        self._ahead = None
-
-    def close_decision(self, number: int, arm: int, reward: float | None, time: int) -> None:
-        """Learn the reward of a decision, or that there will be none."""
-        if self.fading is not None:
-            self.advance(time)
-        self.pending.remove(number)
-        self.order.close(number, arm, reward)
-        self.n_changes += 1
-        if reward is not None:
-            self.learn(arm, reward, number, _TOSS)
-        if not self.pending:
-            self._ahead = None
-
-    def observe(self, arm: int, reward: float, time: int) -> None:
-        """Learn a reward that nobody asked for."""
-        if self.fading is not None:
-            self.advance(time)
-        self.n_changes += 1
-        self.order.observe(arm, reward, self.n_told)
-        self.learn(arm, reward, self.n_told, _OBSERVATION)
-
-    def is_last(self, arm: int) -> bool:
-        """Return whether no other arm is in play."""
-        return set(self.in_play().tolist()) <= {arm}
-
-    def retire(self, arm: int, gone: bool) -> None:
-        """Take an arm out of play, or back in."""
-        retired = np.zeros(self.side.n_arms, bool) if self.retired is None else self.retired.copy()
-        retired[arm] = gone
-        self.retired = retired if retired.any() else None
-        self.n_changes += 1
-
-    def apply(self, entry: Entry) -> None:
-        """Apply an event of the log; nothing is decided again.
-
-        Extensions are for the agent to apply, since they choose a policy.
+        Parameters
+        ----------
+        event : Event
+            What happened.
+        epoch : int
+            Which opening of the agent, or which replica, it happened to.
         """
-        _, epoch, _, kind, time, number, arm, reward, data = entry
-        if not -1 <= arm < self.side.n_arms:
-            raise InvalidFile(f"the log has an event of arm {arm}, and there are {self.side.n_arms} arms")
-        if kind == Kind.ASK:
-            self.advance(time)
-            mask = data if self._counts_asks else None
-            flags = None if mask is None else unpack_flags(mask, len(self.arms))
-            self.open_decision(number, arm, time, epoch, flags)
-        elif kind == Kind.TELL or kind == Kind.CANCEL or kind == Kind.EXPIRE:
-            self.close_decision(number, arm, reward, time)
-        elif kind == Kind.OBSERVE:
+        kind, time, number, arm, reward, data = event
+        if kind == _ASK:
+            if self.fading is not None:
+                self._advance(time)
+            if self.pending.arms and number not in self.pending.reserved:  # else the state ahead knows
+                self._lead_ahead(event)
+            if self._counts_asks:
+                self._count_ask(self.player.packed, event)
+            self.pending.put(number, arm, time)
+            self.epochs.add(number, epoch)
+            self.order.open(number, arm)
+            self.n_asked += 1
+            if number >= self.next_number:
+                self.next_number = number + 1
+        elif kind in _ENDS:
+            if self.fading is not None:
+                self._advance(time)
+            self.pending.remove(number)
+            self.order.close(number, arm, reward)
+            self.n_changes += 1
+            if reward is not None:
+                self._learn(arm, reward, number, _TOSS)
+            if not self.pending.arms:
+                self._ahead = self._rebuilt = None
+        elif kind == _OBSERVE:
             assert reward is not None
-            self.observe(arm, reward, time)
+            if self.fading is not None:
+                self._advance(time)
+            self.n_changes += 1
+            self.order.observe(arm, reward, self.n_told)
+            self._learn(arm, reward, self.n_told, _OBSERVATION)
         elif kind == Kind.RETIRE:
-            if reward == 0.0 or not self.is_last(arm):  # of two replicas that retire the last two, one does
-                self.retire(arm, reward != 0.0)
+            if reward == 0.0 or not self.is_last(arm):  # if two replicas retire the last two, one stays
+                self._retire(arm, reward != 0.0)
         elif kind == Kind.SNAPSHOT:
-            self.drop_ahead()
+            self._forget_ahead()  # a snapshot does not hold the state ahead
         elif kind == Kind.MERGE:
-            lesson = lesson_of_bytes(data, self.side.n_arms)
-            if not {self.identity, *self.merged} & set(lesson.agents):  # of replicas that merge the same, one
-                self.absorb(lesson)
+            delta = tally_delta_of_bytes(data, self.side.n_arms)
+            if not {self.identity, *self.merged} & set(
+                delta.agents
+            ):  # if two replicas merge the same, one does
+                self._absorb(delta)
+        elif kind == Kind.EXTEND:
+            return extension.apply_extension(self, event)
         else:
             raise InvalidFile(f"the log has an event of kind {kind}, which this version does not know")
+        return self
 
-    def fold(self, entries: Sequence[Entry]) -> None:
-        """Fold many events at once; see `apply`.
+    def apply_events(self, entries: Sequence[Entry]) -> Learner:
+        """Apply many events of a log, and return the learner after them.
 
-        Rewards are learned in one call. The state that runs ahead is only followed from where it is made
-        anew for the last time, which is after a whole number of its longest delays.
+        The same as `apply` for each, except that the rewards of long stretches are learned in one call, and
+        that the state ahead is followed only from where it is rebuilt for the last time.
         """
-        first, last_plain = 0, int(Kind.EXPIRE)
+        learner, first, last_plain = self, 0, _EXPIRE
         for at in [at for at, entry in enumerate(entries) if entry[3] > last_plain]:
-            self._fold_plain(entries[first:at])
-            self.apply(entries[at])
+            learner._apply_plain(entries[first:at])
+            learner._check_arms(entries[at : at + 1], -1)
+            learner = learner.apply(event_of(entries[at][3:]), entries[at].writer)
             first = at + 1
-        self._fold_plain(entries[first:] if first else entries)
+        learner._apply_plain(entries[first:] if first else entries)
+        return learner
 
-    def _fold_plain(self, entries: Sequence[Entry]) -> None:
-        """Fold asks, their ends and observations."""
-        lag, n_arms = _MOST_LAG + self._word_lag, self.side.n_arms
-        arms = [entry[6] for entry in entries]
-        if arms and not 0 <= min(arms) <= max(arms) < n_arms:
-            raise InvalidFile(f"the log has an event of an arm outside of the {n_arms} that there are")
-        n_asks = [entry[3] for entry in entries].count(int(Kind.ASK))
+    def _check_arms(self, entries: Sequence[Entry], least: int) -> None:
+        arms, n_arms = [entry[6] for entry in entries], self.side.n_arms
+        if arms and not least <= min(arms) <= max(arms) < n_arms:
+            raise InvalidFile(f"the log has an event of an arm that is not one of the {n_arms} arms")
+
+    def _apply_plain(self, entries: Sequence[Entry]) -> None:
+        """Apply asks, their ends and observations."""
+        self._check_arms(entries, 0)
+        lag = _MOST_LAG + self._word_lag
+        n_asks = [entry[3] for entry in entries].count(_ASK)
+        # The state ahead is certainly rebuilt after a whole number of its longest delays.
         last = (self.n_changes + len(entries) - n_asks) >> lag << lag
-        if not self._counts_asks and last > self.n_changes:  # asks that count are applied one by one
-            entries = self._fold_until(entries, last - self.n_changes)
+        if not self._counts_asks and last > self.n_changes:
+            entries = self._apply_at_once(entries, last - self.n_changes)
         for entry in entries:
-            self.apply(entry)
+            self.apply(event_of(entry[3:]), entry[1])
 
-    def _fold_until(self, entries: Sequence[Entry], n_changes: int) -> Sequence[Entry]:
-        """Fold events up to so many changes, without a state ahead; return those behind."""
-        pending, order, told, ask, observe = self.pending, self.order, self.n_told, 1, 3
+    def _apply_at_once(self, entries: Sequence[Entry], n_changes: int) -> Sequence[Entry]:
+        """Apply events up to so many changes, without a state ahead; return those after them.
+
+        Does what `apply` does, written out: a log of ten million events comes through here.
+        """
+        pending, order, told = self.pending, self.order, self.n_told
         rounds: list[int] = []
         arms: list[int] = []
         rewards: list[float] = []
@@ -489,13 +481,13 @@ class Learner:
         for _, epoch, _, kind, time, number, arm, reward, _ in entries:
             at += 1
             if fading is not None:
-                n_steps = fading.steps_due(time, told)
+                n_steps = fading.take_steps(time, told)
                 if n_steps:
                     self._learn_lists(rounds, arms, rewards, observed)
                     rounds, arms, rewards, observed = [], [], [], []
                     fading.fade(self, n_steps)
                     self._refill()
-            if kind == ask:
+            if kind == _ASK:
                 pending.put(number, arm, time)
                 add_epoch(number, epoch)
                 order.open(number, arm)
@@ -503,7 +495,7 @@ class Learner:
                 if number > highest:
                     highest = number
                 continue
-            is_observed = kind == observe
+            is_observed = kind == _OBSERVE
             if not is_observed:
                 pending.remove(number)
                 order.close(number, arm, reward)
@@ -520,9 +512,53 @@ class Learner:
             if left == 0:
                 break
         self._learn_lists(rounds, arms, rewards, observed)
-        self.n_told, self.n_changes, self._ahead = told, self.n_changes + n_changes, None
+        self.n_told, self.n_changes = told, self.n_changes + n_changes
         self.n_asked, self.next_number = n_asked, highest + 1
+        self._forget_ahead()
         return entries[at:]
+
+    # ---------------------------------------------------------------- decisions that are not in the log yet
+
+    def reserve_pending(self, event: Event) -> None:
+        """Take a decision into account that is not in the log yet: only the state ahead knows of it."""
+        if self.pending:
+            self._lead_ahead(event)
+        self.pending.reserve(event)
+
+    def release_pending(self, numbers: Iterable[int]) -> None:
+        """Forget reserved decisions that will not be in the log."""
+        for number in numbers:
+            self.pending.release(number)
+        self._forget_ahead()
+
+    # ---------------------------------------------------------------- what events do
+
+    def is_last(self, arm: int) -> bool:
+        """Return whether no other arm is in play."""
+        return set(self.in_play().tolist()) <= {arm}
+
+    def _retire(self, arm: int, gone: bool) -> None:
+        """Take an arm out of play, or back in."""
+        retired = np.zeros(self.side.n_arms, bool) if self.retired is None else self.retired.copy()
+        retired[arm] = gone
+        self.retired = retired if retired.any() else None
+        self.n_changes += 1
+
+    def _advance(self, time: int) -> None:
+        """Let rewards fade, where a step is due at an event of this time."""
+        assert self.fading is not None
+        n_steps = self.fading.take_steps(time, self.n_told)
+        if n_steps:
+            self.fading.fade(self, n_steps)
+            self._refill()
+
+    def _refill(self) -> None:
+        """Let the policy start again from what is left of the rewards."""
+        counts, sums = self.tallies()
+        self.policy.refill(self.player, self._start, counts[self.arms], sums[self.arms])
+        self._forget_ahead()
+
+    # ---------------------------------------------------------------- learning
 
     def _learn_lists(
         self, rounds: list[int], arms: list[int], rewards: list[float], observed: list[bool]
@@ -543,28 +579,26 @@ class Learner:
         np.add.at(self.sums, arms, rewards)
         np.add.at(self.squares, arms, rewards * rewards)
         self.total = float(np.add.accumulate(np.concatenate([[self.total], rewards]))[-1])
-        places = arms
-        if self._place is not None:
-            places = self._place[arms]
-            inside = places >= 0
-            rounds, places, rewards = rounds[inside], places[inside], rewards[inside]
+        local = arms
+        if self._local is not None:
+            local = self._local[arms]
+            inside = local >= 0
+            rounds, local, rewards = rounds[inside], local[inside], rewards[inside]
             observed = observed[inside]
-        ends = [0, *(np.flatnonzero(np.diff(observed)) + 1).tolist(), len(places)]
+        ends = [0, *(np.flatnonzero(np.diff(observed)) + 1).tolist(), len(local)]
         for first, last in pairwise(ends):
             if first < last:
                 purpose = _OBSERVATION if observed[first] else _TOSS
                 self.player.entries.teach(
-                    *self.player.packed, rounds[first:last], purpose, places[first:last], rewards[first:last]
+                    *self.player.packed, rounds[first:last], purpose, local[first:last], rewards[first:last]
                 )
 
-    # ---------------------------------------------------------------- learning
-
-    def learn(self, arm: int, reward: float, number: int, purpose: int) -> None:
+    def _learn(self, arm: int, reward: float, number: int, purpose: int) -> None:
         """Learn a reward; `number` and `purpose` say which stream to toss with, if the policy tosses."""
         self.squares[arm] += reward * reward
-        place = arm if self._place is None else int(self._place[arm])
-        if place >= 0:  # the policy has no use for rewards of arms that are not in play
-            self.player.teach_one(self.player.packed, number, purpose, place, reward)
+        local = arm if self._local is None else int(self._local[arm])
+        if local >= 0:  # the policy has no use for rewards of arms that it does not play
+            self.player.teach_one(self.player.packed, number, purpose, local, reward)
         self.counts[arm] += 1
         self.sums[arm] += reward
         self.total += reward
@@ -616,15 +650,25 @@ class Learner:
         policy: Policy,
         places: NDArray[np.int64],
         steps: OfflineSteps | None = None,
+        gone: Sequence[int] = (),
     ) -> Learner:
         """Return a learner on other side information that knows the rewards this one knows.
 
-        Arm i is arm ``places[i]`` of the new side information. The state of a policy depends on rewards
-        through counts and sums per arm, so learning these again loses nothing but the tosses of Thompson
-        sampling, which are made anew. (Where it depends on more, the policy says so: `single_rewards`.)
+        Arm i is arm ``places[i]`` of the new side information, whose arms `gone` retire. The state of a
+        policy depends on rewards through counts and sums per arm, so learning these again loses only the
+        tosses of Thompson sampling, which are repeated. (Policies that depend on more are refused.)
         """
         forget = None if self.fading is None else self.fading.half_life
-        new = Learner(side, policy, self.rewards, self.horizon, self.seed, steps=steps, forget=forget)
+        new = Learner(
+            side,
+            policy,
+            self.rewards,
+            self.horizon,
+            self.seed,
+            steps=steps,
+            forget=forget,
+            is_auto=self.is_auto,
+        )
         tallies = (self.counts, self.sums, self.squares)
         new.counts, new.sums, new.squares = (renumber_tally(each, places, side.n_arms) for each in tallies)
         new.prior = self.prior.renumber(places, side.n_arms)
@@ -646,50 +690,50 @@ class Learner:
             left = [renumber_tally(each, places, side.n_arms) for each in self.fading.now(self)]
             new.fading.keep(new, left)
             new._refill()
-            return new
-        all_counts, all_sums = new.tallies()
-        counts, sums = all_counts[new.arms], all_sums[new.arms]
-        are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
-        new._learn_tallies(counts, sums, are_binary)
+        else:
+            new._learn_tallies(*new.tallies())
+        for arm in gone:
+            if not new.is_last(arm):  # where replicas retire all arms, one stays
+                new._retire(arm, True)
         return new
 
-    def lesson(self) -> Lesson:
+    def tally_delta(self) -> TallyDelta:
         """Return what this learner was told, for others to learn; its prior is not in it."""
         tallies: list[NDArray[Any]] = [self.counts.copy(), self.sums.copy(), self.squares.copy()]
         left = [each.astype(np.float64) for each in tallies] if self.fading is None else self.fading.now(self)
-        return Lesson(tallies, left, self.n_told, (self.identity, *self.merged), self.open_counts())
+        return TallyDelta(tallies, left, self.n_told, (self.identity, *self.merged), self.open_counts())
 
     def open_counts(self) -> NDArray[np.int64]:
         """Return how many decisions of every arm have no reward, those of merged agents included."""
         pending = self.pending.counts(self.side.n_arms)
         return pending if self.left_open is None else pending + self.left_open
 
-    def absorb(self, lesson: Lesson) -> None:
+    def _absorb(self, delta: TallyDelta) -> None:
         """Learn what other agents were told."""
-        counts, sums, squares = lesson.tallies
+        counts, sums, squares = delta.tallies
         left = None if self.fading is None else self.fading.now(self)
         self.counts, self.sums, self.squares = self.counts + counts, self.sums + sums, self.squares + squares
         self.total += float(sums.sum())
-        self.n_told += lesson.n_told
+        self.n_told += delta.n_told
         self.n_changes += 1
-        self.merged = (*self.merged, *lesson.agents)
-        if lesson.open.any():
-            self.left_open = lesson.open if self.left_open is None else self.left_open + lesson.open
+        self.merged = (*self.merged, *delta.agents)
+        if delta.open.any():
+            self.left_open = delta.open if self.left_open is None else self.left_open + delta.open
         known = self.others
         self.others = (counts, sums) if known is None else (known[0] + counts, known[1] + sums)
         if self.fading is not None and left is not None:
             if not self.fading.half_life.in_seconds:
-                self.fading.clock += lesson.n_told
-            self.fading.keep(self, [mine + more for mine, more in zip(left, lesson.left, strict=True)])
+                self.fading.clock += delta.n_told
+            self.fading.keep(self, [mine + more for mine, more in zip(left, delta.left, strict=True)])
             self._refill()
             return
-        counts, sums = counts[self.arms], sums[self.arms]
-        are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
-        self._learn_tallies(counts, sums, are_binary)
-        self._ahead = None
+        self._learn_tallies(counts, sums)
+        self._forget_ahead()
 
-    def _learn_tallies(self, counts: NDArray[np.int64], sums: NDArray[np.float64], are_binary: bool) -> None:
-        """Learn rewards of which the policy's arms have a count and a sum: ones first, or all the mean."""
+    def _learn_tallies(self, all_counts: NDArray[np.int64], all_sums: NDArray[np.float64]) -> None:
+        """Teach the policy rewards of which only count and sum are known: ones first, or all the mean."""
+        counts, sums = all_counts[self.arms], all_sums[self.arms]
+        are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
         ends = np.cumsum(counts)
         for first in range(0, int(ends[-1]), _MOST_AT_ONCE):
             numbers = np.arange(first, min(first + _MOST_AT_ONCE, int(ends[-1])))
@@ -711,23 +755,7 @@ class Learner:
     def state_now(self) -> Any:
         """Return the policy's state as the next decision finds it: what is pending counts, epochs ended."""
         packed = self._with_pending() if self.pending else self.player.packed.copy()
-        arm = self.player.select_in(packed, self.next_number)
-        self.player.asked_in(packed, self.next_number, arm)
+        if self._counts_asks:
+            number = self.next_number
+            self.player.asked_in(packed, number, self.player.select_in(packed, number))
         return state_of(type(self.player.state), *packed)
-
-
-def pack_flags(flags: NDArray[np.bool_]) -> bytes:
-    """Return the mask of an ask in few bytes: a list of the fewer, or a bit an arm."""
-    few = bool(2 * flags.sum() <= len(flags))
-    listed = np.flatnonzero(flags if few else ~flags).astype("<i4").tobytes()
-    bits = np.packbits(flags).tobytes()
-    return b"\x02" + bits if len(bits) <= len(listed) else (b"\x01" if few else b"\x00") + listed
-
-
-def unpack_flags(data: bytes, n_arms: int) -> NDArray[np.bool_]:
-    """Return the mask again."""
-    if data[:1] == b"\x02":
-        return np.unpackbits(np.frombuffer(data, np.uint8, offset=1), count=n_arms).astype(bool)
-    flags, listed = np.full(n_arms, data[:1] == b"\x00"), np.frombuffer(data, "<i4", offset=1)
-    flags[listed[listed < n_arms]] = data[:1] == b"\x01"  # written before an extension that left fewer arms
-    return flags

@@ -12,20 +12,20 @@ from lsdt.policies.registry import BUILT_IN, specification
 
 if TYPE_CHECKING:
     from lsdt.agent.learner import Learner
-    from lsdt.agent.lessons import Lesson
+    from lsdt.agent.tally_delta import TallyDelta
     from lsdt.kernel.rewards import RewardModel
     from lsdt.side_information import SideInformation
 
 
-class Told(NamedTuple):
+class RewardTally(NamedTuple):
     """What an agent was told, of which arms, and what its rewards are like."""
 
     side: SideInformation
     rewards: RewardModel
-    lesson: Lesson
+    delta: TallyDelta
 
 
-def checked_agents(others: Any, agent_class: type) -> list[Told]:
+def checked_agents(others: Any, agent_class: type) -> list[RewardTally]:
     """Return what the agents were told, given as agents or as their snapshots."""
     listed = [others] if isinstance(others, (agent_class, bytes, bytearray)) else others
     try:
@@ -37,16 +37,16 @@ def checked_agents(others: Any, agent_class: type) -> list[Told]:
     told = []
     for each in agents:
         if isinstance(each, (bytes, bytearray)):
-            learner = snapshot.from_bytes(bytes(each)).learner
-            told.append(Told(learner.side, learner.rewards, learner.lesson()))
+            learner = snapshot.from_bytes(bytes(each))
+            told.append(RewardTally(learner.side, learner.rewards, learner.tally_delta()))
         elif isinstance(each, agent_class):
-            told.append(each._lesson())  # type: ignore[attr-defined]
+            told.append(each._tally())  # type: ignore[attr-defined]
         else:
             raise InvalidInput(f"merge takes agents, or their snapshots; got {type(each).__name__}")
     return told
 
 
-def joint_lesson(learner: Learner, others: list[Told]) -> Lesson:
+def joint_delta(learner: Learner, others: list[RewardTally]) -> TallyDelta:
     """Return what other agents say together, in the numbers of this one's arms; refuse what does not fit."""
     policy = learner.policy
     if not policy.learns_from_sums or policy.why_no_prior:
@@ -57,12 +57,12 @@ def joint_lesson(learner: Learner, others: list[Told]) -> Lesson:
         )
     known, joint = {learner.identity, *learner.merged}, None
     for other in others:
-        again = known & set(other.lesson.agents)
+        again = known & set(other.delta.agents)
         if again:
             raise InvalidInput(_why_twice(learner, other, again))
-        known |= set(other.lesson.agents)
+        known |= set(other.delta.agents)
         _check_fits(learner, other)
-        more = other.lesson.renumber(_places(other.side, learner.side), learner.side.n_arms)
+        more = other.delta.renumber(_places(other.side, learner.side), learner.side.n_arms)
         joint = more if joint is None else joint.plus(more)
     assert joint is not None
     return joint
@@ -73,16 +73,16 @@ def _can_merge(name: str) -> bool:
     return declared.learns_from_sums and not declared.why_no_prior
 
 
-def _why_twice(learner: Learner, other: Told, again: set[str]) -> str:
+def _why_twice(learner: Learner, other: RewardTally, again: set[str]) -> str:
     what = "an agent cannot be merged with itself, or with a copy of itself"
     if learner.identity not in again:
         what = "one of the agents is named twice, or was merged before, itself or through another"
-    elif other.lesson.agents[0] != learner.identity:
+    elif other.delta.agents[0] != learner.identity:
         what = "one of the agents holds what this one was told: merge this one into it, or neither"
     return f"{what}; its rewards would count twice"
 
 
-def _check_fits(learner: Learner, other: Told) -> None:
+def _check_fits(learner: Learner, other: RewardTally) -> None:
     if other.rewards != learner.rewards:
         raise InvalidInput(
             f"the agents have other rewards: {_law(learner.rewards)} here and {_law(other.rewards)} there; "

@@ -1,4 +1,4 @@
-"""Snapshots: an agent as bytes, framed by `frames`.
+"""Snapshots: an agent as bytes, encode_frame by `frames`.
 
 Data only: nothing in a snapshot is ever executed, and what compiled code trusts (shapes, places, row starts)
 is checked. The checksum is no signature, and numbers may be made up: restore snapshots from trusted sources
@@ -8,16 +8,16 @@ only.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checked_size, checked_spread
 from lsdt.agent.asked_order import Waiting
+from lsdt.agent.binary_format import encode_frame, own_errors, parse
 from lsdt.agent.cuts import n_cuts
 from lsdt.agent.decisions import Pending
 from lsdt.agent.epochs import epochs_of_array
-from lsdt.agent.frames import framed, own_errors, parse
 from lsdt.agent.half_life import HalfLife, checked_half_life
 from lsdt.agent.learner import Learner, PriorTallies
 from lsdt.errors import InvalidFile, InvalidInput
@@ -31,23 +31,13 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import SideInformation
 
-MAGIC, SIDE_MAGIC = b"LSDTAGNT", b"LSDTSIDE"
+MAGIC = b"LSDTAGNT"
 FORMAT = 4  # earlier ones do not say which opening made a decision
-_SIDE_FORMAT = 1
 _TALLIES = ("counts", "sums", "squares")
 
 
-class Contents(NamedTuple):
-    """Everything that an agent is."""
-
-    learner: Learner
-    is_auto: bool
-    policy_reason: str
-
-
-def to_bytes(contents: Contents) -> bytes:
+def to_bytes(learner: Learner) -> bytes:
     """Return an agent as bytes; see `Agent.snapshot`."""
-    learner = contents.learner
     prior = learner.prior
     side_arrays, side = side_as_arrays(learner.side)
     arrays = {
@@ -66,7 +56,7 @@ def to_bytes(contents: Contents) -> bytes:
     }
     head = {
         "policy": policy_as_data(learner.policy),
-        "reason": contents.policy_reason,
+        "reason": learner.policy_reason,
         "rewards": model_as_data(learner.rewards),
         "horizon": learner.horizon,
         "seed": learner.seed,
@@ -75,31 +65,14 @@ def to_bytes(contents: Contents) -> bytes:
         "told": learner.n_told,
         "changes": learner.n_changes,
         "total": learner.total,
-        "auto": contents.is_auto,
+        "auto": learner.is_auto,
         "side": side,
         "agent": learner.identity,
         "merged": list(learner.merged),
         **({"prior": [prior.weight, prior.mark]} if prior else {}),
         **({} if learner.fading is None else {"forget": [*learner.fading.half_life, learner.fading.clock]}),
     }
-    return framed(MAGIC, FORMAT, head, arrays)
-
-
-def side_to_bytes(side: SideInformation, gone: list[int]) -> bytes:
-    """Return side information, and which arms retire with it, as bytes framed like a snapshot."""
-    arrays, about = side_as_arrays(side)
-    return framed(SIDE_MAGIC, _SIDE_FORMAT, {"side": about, "gone": gone}, arrays)
-
-
-def side_from_bytes(blob: bytes) -> tuple[SideInformation, list[int]]:
-    """Return side information again, and which arms retire with it; what is damaged is refused."""
-    head, arrays = parse(bytes(blob), SIDE_MAGIC, _SIDE_FORMAT)
-    with own_errors():
-        side = side_of_arrays({name: array.copy() for name, array in arrays.items()}, head["side"])
-        gone = head.get("gone", [])
-        if not all(type(arm) is int and 0 <= arm < side.n_arms for arm in gone):
-            raise InvalidFile("the log retires arms that there are not")
-        return side, gone
+    return encode_frame(MAGIC, FORMAT, head, arrays)
 
 
 def _order_as_arrays(learner: Learner) -> dict[str, NDArray[Any]]:
@@ -162,16 +135,16 @@ def policy_of_data(data: dict[str, Any]) -> Policy:
     return Policy(data["name"], on=data["on"], label=data["label"], prior_weight=weight, **data["parameters"])
 
 
-def from_bytes(blob: bytes) -> Contents:
+def from_bytes(blob: bytes) -> Learner:
     """Return the agent of a snapshot; see `Agent.restore`."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise InvalidFile(f"a snapshot is bytes; got {type(blob).__name__}")
     head, arrays = parse(bytes(blob), MAGIC, FORMAT)
     with own_errors():
-        return _contents(head, arrays)
+        return _learner(head, arrays)
 
 
-def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents:
+def _learner(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
     side_arrays = {name[5:]: array.copy() for name, array in arrays.items() if name.startswith("side/")}
     side = side_of_arrays(side_arrays, head["side"])
     model = model_of_data(head["rewards"])
@@ -179,7 +152,17 @@ def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents
     horizon, seed = checked_horizon(head["horizon"]), checked_seed(head["seed"])
     try:
         forget = _half_life(head)
-        learner = Learner(side, policy, model, horizon, seed, buffer, forget=forget)
+        learner = Learner(
+            side,
+            policy,
+            model,
+            horizon,
+            seed,
+            buffer,
+            forget=forget,
+            is_auto=bool(head["auto"]),
+            policy_reason=str(head["reason"]),
+        )
     except InvalidInput as error:
         raise InvalidFile(f"this snapshot was made by another version of its policy: {error}") from None
     learner.counts, learner.sums, learner.squares = _tallies(arrays, "", learner)
@@ -204,7 +187,7 @@ def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents
             raise InvalidFile("this snapshot has impossible numbers of open decisions of merged agents")
     _take_order(arrays, learner)
     _take_fading(head, arrays, learner)
-    return Contents(learner, bool(head["auto"]), str(head["reason"]))
+    return learner
 
 
 def _whole(head: dict[str, Any], name: str) -> int:

@@ -81,7 +81,7 @@ def create_app(service: Service) -> ASGIApp:
             service.metrics.request(_what(scope["path"]), status)
             await send_answer(send, status, body, PROBLEM, headers)
             return
-        call = decision_call(scope)
+        call = decision_call(scope["path"])
         if call is not None:
             await decisions(scope, receive, send, *call)
             return

@@ -1,9 +1,9 @@
-"""Connections: ask, tell and observe without a task, with one write an answer; limits for all requests.
+"""Connections: ask, tell and observe without ASGI, with one write an answer; limits for all requests.
 
-uvicorn makes a task, an event and a cycle of every request, and writes head and body of its answer apart.
-That is most of the work where a decision takes microseconds. So its protocol is told here how to answer
-decisions: the request is handed over when its body is here, and the answer written when the commit is done. A
-request that is unusual in any way goes through ASGI as all others do, and is answered the same.
+uvicorn makes an event and a cycle of every request, and writes head and body of its answer apart. That is
+much of the work where a decision takes microseconds. So its protocol is told here how to answer decisions:
+`DecisionPath.answer` is called when the body is here, and what it returns is written. A request that is
+unusual in any way goes through ASGI as all others do, to the same procedure.
 
 uvicorn sets no limits; here all requests have them: the length of a head, the number of requests that wait
 behind others on a connection, and the time a client may take to send. Every complete request is answered,
@@ -12,8 +12,6 @@ whatever follows it.
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +20,7 @@ from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from lsdt.service.answers import JSON
-from lsdt.service.decisions import FIXED_HEADERS
+from lsdt.service.decisions import FIXED_HEADERS, decision_call
 from lsdt.service.requests import read_head
 
 if TYPE_CHECKING:
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from lsdt.service.decisions import DecisionPath
     from lsdt.service.requests import Head
 
-_CALL = re.compile(rb"/v1/experiments/([\w.~-]+)/(ask|tell|observe)", re.ASCII)
 _FIXED = b"".join(b"%s: %s\r\n" % header for header in FIXED_HEADERS)
 _LONGEST_HEAD = 2**16  # bytes, with the empty line that ends it
 _HEAD_END = b"\r\n\r\n"
@@ -51,11 +48,9 @@ def _length_of(headers: list[tuple[bytes, bytes]]) -> int:
     return length
 
 
-@lru_cache(maxsize=1024)
 def _call_of(url: bytes) -> tuple[str, str] | None:
-    """Return experiment and call of what is asked for, or None if it is not a decision."""
-    found = _CALL.fullmatch(url)
-    return None if found is None else (found[1].decode(), found[2].decode())
+    """Return experiment and call of a request, or None if it is not a decision or has to be decoded."""
+    return decision_call(url.decode()) if url.isascii() and b"%" not in url and b"?" not in url else None
 
 
 class _Nothing:
@@ -333,18 +328,14 @@ class DecisionConnection(HttpToolsProtocol):
                 self._until = self.loop.time() + self.timeout_keep_alive
             return
         exchange.more_body = False
-        body = b"".join(exchange.parts)
+        task = self.loop.create_task(self._decide(exchange, self._request))
+        self.tasks.add(task)  # uvicorn waits for these when it ends
+        task.add_done_callback(self.tasks.discard)
 
-        def done(status: int, body: bytes, kind: str, headers: dict[str, str]) -> None:
-            self._answer(exchange, status, body, kind, headers)
-
+    async def _decide(self, exchange: _Exchange, head: Head) -> None:
         assert self.decisions is not None
-        if not self.decisions.start(self._who, self._request, body, exchange.name, exchange.what, done):
-            # Something has to be waited for before it is decided.
-            self.cycle = None
-            self._leave()
-            super().on_body(body)
-            super().on_message_complete()
+        body, call = b"".join(exchange.parts), (exchange.name, exchange.what)
+        self._answer(exchange, *await self.decisions.answer(self._who, head, body, *call))
 
     # ---------------------------------------------------------------- its answer
 

@@ -1,8 +1,14 @@
-"""Ask, tell and observe over HTTP, without a framework: the calls that come by the thousand."""
+"""Ask, tell and observe over HTTP, without a framework: the calls that come by the thousand.
+
+There is one procedure for all of them, `DecisionPath.answer`, whatever the log: admit, decide, wait until it
+is durable. The connection layer calls it with a whole request; other servers reach it through ASGI.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -20,11 +26,8 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from lsdt.agent import Agent
-    from lsdt.errors import StoreFailed
-    from lsdt.service.hosting import GroupCommit, Hosted, Note, Outcome, Service
+    from lsdt.service.hosting import GroupCommit, HostedExperiment, Note, Outcome, Service
     from lsdt.service.requests import Caller, Head
-
-    Done = Callable[[int, bytes, str, dict[str, str]], None]  # status, body, its type, more headers
 
 log = logging.getLogger("lsdt.service")
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
@@ -38,11 +41,20 @@ FIXED_HEADERS = [
 ]
 _REPLAYED = {"idempotent-replayed": "true"}
 _LONGEST_KEY = 200
-PREFIX = "/v1/experiments/"
+_CALL = re.compile(r"/v1/experiments/([^/]+)/(ask|tell|observe)")
+
+
+class Answer(NamedTuple):
+    """An answer: status, body, the type of the body, and more headers."""
+
+    status: int
+    body: bytes
+    kind: str
+    headers: dict[str, str]
 
 
 class _Begun(NamedTuple):
-    """A request that was decided: its answer and more headers, once it is kept; and what there is to keep."""
+    """A request that was decided: its answer and more headers, once it is durable; and what is to be kept."""
 
     finish: Callable[[Outcome], tuple[bytes, dict[str, str]]]
     agent: Agent | None
@@ -56,74 +68,82 @@ def _name_of(what: str, caller: Caller, key: str) -> str:
     return f"{what} {caller.id} {key}"
 
 
-def decision_call(scope: Scope) -> tuple[str, str] | None:
-    """Return experiment and call of a request that takes this path, else None."""
-    path: str = scope["path"]
-    if not path.startswith(PREFIX):
-        return None
-    name, _, what = path[len(PREFIX) :].partition("/")
-    return (name, what) if what in ("ask", "tell", "observe") and name else None
+@lru_cache(maxsize=1024)
+def decision_call(path: str) -> tuple[str, str] | None:
+    """Return experiment and call of a path that is a decision, else None."""
+    found = _CALL.fullmatch(path)
+    return None if found is None else (found[1], found[2])
 
 
 class DecisionPath:
-    """Answers ask, tell and observe; nobody is answered before what is answered is kept."""
+    """Answers ask, tell and observe, when what is answered is durable."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._calls: dict[str, Callable[[Hosted, Any], Any]] = {
+        self._calls: dict[str, Callable[[HostedExperiment, Any], Any]] = {
             "ask": self._ask,
             "tell": self._tell,
             "observe": self._observe,
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, name: str, what: str) -> None:
-        """Answer one request."""
-        headers: dict[str, str] = {}
+        """Answer one request that came through ASGI."""
+        head = read_head(scope["headers"])
         try:
-            status, answer, headers = 200, *await self._answer(scope, receive, name, what)
-            kind = JSON
+            if scope["method"] != "POST":
+                raise wrong_method(scope["method"], scope["path"], {"allow": "POST"})
+            made = await self.answer(scope, head, receive, name, what)
         except ClientGone:
             return
-        except (LsdtError, Refused) as error:
-            status, answer, headers = problem(error)
-            kind = PROBLEM
-        except Exception as error:
-            log.exception("error while answering", extra={"what": what})
-            status, answer, headers = problem(error)
-            kind = PROBLEM
-        self._service.metrics.request(what, status)
-        await send_answer(send, status, answer, kind, headers)
+        except Refused as error:
+            made = self._failed(error, what)
+        await send_answer(send, *made)
 
-    async def _answer(
-        self, scope: Scope, receive: Receive, name: str, what: str
+    async def answer(self, scope: Scope, head: Head, body: bytes | Receive, name: str, what: str) -> Answer:
+        """Return the answer to one request, whose body may still have to be read."""
+        try:
+            answer, headers = await self._decided(scope, head, body, name, what)
+        except ClientGone:
+            raise
+        except Exception as error:
+            return self._failed(error, what)
+        self._service.metrics.request(what, 200)
+        return Answer(200, answer, JSON, headers)
+
+    def _failed(self, error: Exception, what: str) -> Answer:
+        if not isinstance(error, (LsdtError, Refused)):
+            log.error("error while answering", extra={"what": what}, exc_info=error)
+        status, answer, headers = problem(error)
+        self._service.metrics.request(what, status)
+        return Answer(status, answer, PROBLEM, headers)
+
+    async def _decided(
+        self, scope: Scope, head: Head, body: bytes | Receive, name: str, what: str
     ) -> tuple[bytes, dict[str, str]]:
-        service, head = self._service, read_head(scope["headers"])
-        if scope["method"] != "POST":
-            raise wrong_method(scope["method"], scope["path"], {"allow": "POST"})
+        service = self._service
         caller = service.guard.admit(scope, head, "decide", name)
-        body = await read_body(receive, head, service.settings.decision_limit)
+        if not isinstance(body, bytes):
+            body = await read_body(body, head, service.settings.decision_limit)
         if name not in service.hosted:
             await service.look_for(name)
         hosted = service.find(name, caller)
         commits = self._open_commits()
-        request, key = decode(body, _DECODERS[what]), head.idempotency_key
-        if what == "ask" and hosted.is_replica:
-            await commits.numbers(hosted.agent, min(request.n or 1, MOST_AT_ONCE))
-        if what == "tell":  # telling twice is harmless as it is
-            key = None
+        request = decode(body, _DECODERS[what])
+        key = None if what == "tell" else head.idempotency_key  # telling twice is harmless as it is
         kept = None if key is None else _name_of(what, caller, key)
-        if kept is not None:
-            await service.look_up(hosted, kept)
-        commits = service.commits  # of another connection, where the first was lost meanwhile
-        commits.check()  # nothing is decided that could not be written down
-        # Within one turn of the loop: nobody else here can answer the same key in between.
+        if what == "ask":
+            n = min(request.n, MOST_AT_ONCE) if type(request.n) is int else 1
+            if commits.lacks_numbers(hosted.agent, n):
+                await commits.numbers(hosted.agent, n)
+                commits = service.commits  # of another connection, where the first was lost meanwhile
+                commits.check()
+        # Within one turn of the loop: no other request can answer the same key in between.
         try:
             begun = self._begin(hosted, what, request, kept, body)
         except LostDecision:
-            if not hosted.is_replica:
+            if not await commits.catch_up():
                 raise
-            await commits.catch_up()  # another replica may have made it just now
-            begun = self._begin(hosted, what, request, kept, body)
+            begun = self._begin(hosted, what, request, kept, body)  # another replica has made it meanwhile
         return begun.finish(await commits.durable(begun.agent, begun.note))
 
     def _open_commits(self) -> GroupCommit:
@@ -138,53 +158,9 @@ class DecisionPath:
             )
         return commits
 
-    def start(self, scope: Scope, head: Head, body: bytes, name: str, what: str, done: Done) -> bool:
-        """Decide at once, and call `done` with the answer when it is kept, or at once with what is wrong.
-
-        Returns False, and has done nothing, where something else has to be waited for than the commit: then
-        the request takes the other way.
-        """
-        service = self._service
-        hosted, key = service.hosted.get(name), None if what == "tell" else head.idempotency_key
-        if hosted is None or (what != "tell" and hosted.is_replica):
-            return False
-        if key is not None and service.store.is_shared:
-            return False
-
-        def finish(outcome: Outcome, error: StoreFailed | None) -> None:
-            try:
-                if error is not None:
-                    raise error
-                answer, headers = begun.finish(outcome)
-            except Exception as error:
-                self._fail(error, what, done)
-                return
-            service.metrics.request(what, 200)
-            done(200, answer, JSON, headers)
-
-        try:
-            caller = service.guard.admit(scope, head, "decide", name)
-            caller.check(hosted)
-            commits = self._open_commits()
-            kept = None if key is None else _name_of(what, caller, key)
-            begun = self._begin(hosted, what, decode(body, _DECODERS[what]), kept, body)
-            commits.when_durable(finish, begun.agent, begun.note)
-        except LostDecision as error:
-            if hosted.is_replica:  # the log may have it by now
-                return False
-            self._fail(error, what, done)
-        except Exception as error:
-            self._fail(error, what, done)
-        return True
-
-    def _fail(self, error: Exception, what: str, done: Done) -> None:
-        if not isinstance(error, (LsdtError, Refused)):
-            log.error("error while answering", extra={"what": what}, exc_info=error)
-        status, answer, headers = problem(error)
-        self._service.metrics.request(what, status)
-        done(status, answer, PROBLEM, headers)
-
-    def _begin(self, hosted: Hosted, what: str, request: Any, name: str | None, body: bytes) -> _Begun:
+    def _begin(
+        self, hosted: HostedExperiment, what: str, request: Any, name: str | None, body: bytes
+    ) -> _Begun:
         """Decide; where answers are kept under a name, once."""
         call = self._calls[what]
         if name is None:
@@ -206,10 +182,10 @@ class DecisionPath:
 
         return _Begun(finish, hosted.agent, note)
 
-    def _ask(self, hosted: Hosted, request: messages.Ask) -> messages.DecisionList:
+    def _ask(self, hosted: HostedExperiment, request: messages.Ask) -> messages.DecisionList:
         return hosted.ask(request)
 
-    def _tell(self, hosted: Hosted, request: messages.Tell) -> messages.Told:
+    def _tell(self, hosted: HostedExperiment, request: messages.Tell) -> messages.Told:
         if request.rewards is not UNSET:
             if request.decision is not UNSET or request.reward is not UNSET:
                 raise InvalidInput("give decision and reward, or rewards; got both")
@@ -218,7 +194,7 @@ class DecisionPath:
             raise InvalidInput("give decision and reward, or rewards, a list of such pairs")
         return hosted.tell([(request.decision, request.reward)])
 
-    def _observe(self, hosted: Hosted, request: messages.Observe) -> messages.Observed:
+    def _observe(self, hosted: HostedExperiment, request: messages.Observe) -> messages.Observed:
         if request.rewards is not UNSET:
             if request.arm is not UNSET or request.reward is not UNSET:
                 raise InvalidInput("give arm and reward, or rewards; got both")

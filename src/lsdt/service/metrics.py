@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lsdt.service.hosting import Hosted, Service
+    from lsdt.service.hosting import HostedExperiment, Service
     from lsdt.service.requests import Caller
 
 # By hand, because prometheus_client 0.26 is slower. Measured by turns in one script, best turn, Python 3.11:
@@ -80,7 +80,7 @@ def metrics_text(service: Service, caller: Caller) -> str:
     """Return the metrics that a caller may see."""
     hosted = [one for one in list(service.hosted.values()) if caller.sees(one)]
 
-    def each(value: Callable[[Hosted], float]) -> list[tuple[str, float]]:
+    def each(value: Callable[[HostedExperiment], float]) -> list[tuple[str, float]]:
         return [(f'{{experiment="{_escaped(one.name)}"}}', value(one)) for one in hosted]
 
     values = {

@@ -20,7 +20,7 @@ from lsdt.service.answers import INTERNAL
 if TYPE_CHECKING:
     from lsdt.agent import Agent
     from lsdt.agent.drift import Blocked
-    from lsdt.service.hosting import Hosted
+    from lsdt.service.hosting import HostedExperiment
     from lsdt.side_information import SideInformation
 
 log = logging.getLogger("lsdt.service")
@@ -76,10 +76,10 @@ class Outlooks:
     """
 
     def __init__(self) -> None:
-        self._looks: WeakKeyDictionary[Hosted, _Look] = WeakKeyDictionary()
+        self._looks: WeakKeyDictionary[HostedExperiment, _Look] = WeakKeyDictionary()
         self._turn = Lock()
 
-    def of(self, hosted: Hosted) -> Findings:
+    def of(self, hosted: HostedExperiment) -> Findings:
         """Return what is known, and have it found anew where that is due; never waits."""
         agent, look = hosted.agent, self._looks.setdefault(hosted, _Look())
         seen = agent.n_told, agent.n_pending
@@ -95,7 +95,7 @@ class Outlooks:
             Thread(target=self._find, args=(look, hosted), name="lsdt-outlook", daemon=True).start()
         return known
 
-    def _find(self, look: _Look, hosted: Hosted) -> None:
+    def _find(self, look: _Look, hosted: HostedExperiment) -> None:
         with self._turn:
             began = thread_time()  # on a busy machine much less than what a clock shows
             try:
@@ -144,13 +144,13 @@ def outlook_of(agent: Agent) -> messages.Outlook:
     return messages.Outlook(found.stop, text + note, found.arm_id, evidence, needed, tries)
 
 
-def _conflict(hosted: Hosted) -> str:
+def _conflict(hosted: HostedExperiment) -> str:
     """Return the relations that the offline step of the policy found to contradict one another."""
     if hosted.agent.side.n_arms > _MOST_ARMS:
         return ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContradictionWarning)  # it is said on the page
-        found = hosted.candidates()
+        found = hosted.agent.candidates()
     return "" if found is None or found.conflict is None else found.conflict.brief
 
 

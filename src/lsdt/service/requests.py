@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope
 
-    from lsdt.service.hosting import Hosted
+    from lsdt.service.hosting import HostedExperiment
     from lsdt.service.keys import KeyRing
 
 COOKIE = "lsdt_key"
@@ -66,13 +66,13 @@ class Caller(NamedTuple):
         """Return whether the caller may do what a role may."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
-    def sees(self, hosted: Hosted) -> bool:
+    def sees(self, hosted: HostedExperiment) -> bool:
         """Return whether the caller may look at an experiment."""
         if self.experiment is None:
             return True
         return (self.experiment, self.experiment_created) == (hosted.name, hosted.created)
 
-    def check(self, hosted: Hosted) -> None:
+    def check(self, hosted: HostedExperiment) -> None:
         """Refuse a key of an experiment that was deleted, for another one that was given its name."""
         if not self.sees(hosted):
             raise Refused(

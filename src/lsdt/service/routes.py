@@ -11,7 +11,6 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidInput, suggest
 from lsdt.service import event_log, messages
 from lsdt.service.answers import JSON, Refused, encode
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
     from starlette.requests import Request
 
-    from lsdt.agent import Extension
-    from lsdt.service.hosting import Hosted, Service
+    from lsdt.service.hosting import HostedExperiment, Service
     from lsdt.service.requests import Caller, Head
     from lsdt.side_information import SideInformation
 
@@ -91,7 +89,7 @@ class Routes:
         self._service.commits.check()
         return head, caller
 
-    def hosted(self, request: Request, role: str) -> tuple[Head, Hosted]:
+    def hosted(self, request: Request, role: str) -> tuple[Head, HostedExperiment]:
         """Return the experiment that a request is about."""
         name = request.path_params["name"]
         head, caller = self.admit(request, role, name)
@@ -136,7 +134,7 @@ class Routes:
         made = messages.Created(hosted.name, agent.policy.label, agent.policy_reason, agent.arms_in_play)
         return answer(made, 201, {"location": f"/v1/experiments/{hosted.name}".encode().decode("latin-1")})
 
-    def _make(self, new: messages.NewExperiment, side: Callable[[], SideInformation]) -> Hosted:
+    def _make(self, new: messages.NewExperiment, side: Callable[[], SideInformation]) -> HostedExperiment:
         made = side()
         options: dict[str, Any] = {
             "policy": policy_of(new.policy),
@@ -177,55 +175,41 @@ class Routes:
         head, hosted = self.hosted(request, "admin")
         before = hosted.agent.side
         body = await read_body(request.receive, head, self._service.settings.body_limit)
-        hosted.check_ready()
+        hosted.check_idle()
         if head.content_type in _ENDINGS:
             side = await run_in_threadpool(from_file, body, _ENDINGS[head.content_type])
             check_order(before, side)
         else:
             more = decode(body, msgspec.json.Decoder(messages.Extend))
             side = await run_in_threadpool(extended, before, more)
-        hosted.check_ready()
-        if isinstance(hosted.agent, Replica):
-            return answer(messages.Extended(*await self._extend_replica(hosted, hosted.agent, side)))
+        hosted.check_idle()
+        agent, commits = hosted.agent, self._service.commits
         hosted.busy = "is being extended"
         try:
-            # While the thread has the agent, the loop could not write down what was decided before.
-            await self._service.commits.durable(hosted.agent)
-            made = await run_in_threadpool(hosted.agent.extend, side)
-        finally:
-            hosted.busy = ""
-        await self._service.commits.durable(hosted.agent)
-        return answer(messages.Extended(*made))
-
-    async def _extend_replica(self, hosted: Hosted, agent: Replica, side: SideInformation) -> Extension:
-        """Write an extension to the log, and wait until it comes back."""
-        commits = self._service.commits
-        hosted.busy = "is being extended"
-        try:
-            await commits.look()  # whoever folds has ended
-            proposal = await run_in_threadpool(agent.propose, side)
+            await commits.quiesce(agent)
+            proposal = await run_in_threadpool(agent.propose_extension, side)
         finally:
             hosted.busy = ""
         await commits.durable(agent)
-        while (made := agent.outcome(proposal)) is None:
+        while (made := agent.extension_outcome(proposal)) is None:  # not read back yet
             if self._service.hosted.get(hosted.name) is not hosted:  # its log is not read any more
                 raise Refused(
                     404,
                     f"the experiment {hosted.name!r} was deleted, or can no longer be read, while it was "
                     "being extended",
                 )
-            if hosted.folding is not None:
-                await asyncio.wait([hosted.folding])
+            if hosted.applying is not None:
+                await asyncio.wait([hosted.applying])
             else:
                 await asyncio.sleep(0.02)
                 await commits.look()
-        return made
+        return answer(messages.Extended(*made))
 
     async def retire(self, request: Request) -> Response:
         """Never choose an arm again."""
         head, hosted = self.hosted(request, "admin")
         arm = (await self._body(request, head, messages.Retire)).arm
-        hosted.check_ready()
+        hosted.check_idle()
         hosted.agent.retire(arm)
         await self._service.commits.durable(hosted.agent)
         return answer(messages.Done())
@@ -234,7 +218,7 @@ class Routes:
         """Bring a retired arm back."""
         head, hosted = self.hosted(request, "admin")
         arm = (await self._body(request, head, messages.Retire)).arm
-        hosted.check_ready()
+        hosted.check_idle()
         hosted.agent.reinstate(arm)
         await self._service.commits.durable(hosted.agent)
         return answer(messages.Done())
@@ -252,22 +236,17 @@ class Routes:
             for each in found:  # nobody learns here what may yet be lost there
                 await commits.durable(each.agent)
             others = [each.agent for each in found]
-        hosted.check_ready()
+        hosted.check_idle()
         hosted.busy = "learns what others were told"
         try:
-            if isinstance(hosted.agent, Replica):
-                await commits.look()  # whoever folds has ended
-            else:
-                await commits.durable(
-                    hosted.agent
-                )  # else the loop would wait for the thread to write it down
+            await commits.quiesce(hosted.agent)
             learned = await run_in_threadpool(hosted.agent.merge, others)
         finally:
             hosted.busy = ""
         await commits.durable(hosted.agent)
         return answer(messages.Merged(learned))
 
-    def _seen(self, name: str, caller: Caller) -> Hosted:
+    def _seen(self, name: str, caller: Caller) -> HostedExperiment:
         """Return another experiment, if it is the caller's to look at."""
         if caller.experiment not in (None, name):
             raise Refused(403, f"this key is for {caller.experiment!r} alone, and cannot read {name!r}")
@@ -283,7 +262,7 @@ class Routes:
     async def snapshot(self, request: Request) -> Response:
         """Keep a snapshot in the store; return it to those who accept bytes."""
         head, hosted = self.hosted(request, "admin")
-        hosted.check_ready()
+        hosted.check_idle()
         await self._service.commits.durable(hosted.agent)
         blob = hosted.agent.snapshot()
         await self._service.commits.durable(hosted.agent)
@@ -368,7 +347,7 @@ class Routes:
             self._pushes(hosted), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
         )
 
-    async def _pushes(self, hosted: Hosted) -> AsyncIterator[bytes]:
+    async def _pushes(self, hosted: HostedExperiment) -> AsyncIterator[bytes]:
         service, before, far, quiet = self._service, b"", b"", 0.0
         hosted.n_watching += 1
         try:
@@ -532,7 +511,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -> messages.ArmPage:
+def arm_rows(hosted: HostedExperiment, search: str, order: str, offset: int, limit: int) -> messages.ArmPage:
     """Return arms as rows: those whose id or title has a text in it, in an order, a page of them."""
     frame = hosted.agent.to_frame()
     if "title" not in frame:
@@ -553,7 +532,7 @@ def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -
     return messages.ArmPage(rows, total)
 
 
-def best_arm(hosted: Hosted, n_runners_up: int = 3) -> messages.Best:
+def best_arm(hosted: HostedExperiment, n_runners_up: int = 3) -> messages.Best:
     """Return the arm to recommend."""
     found = hosted.agent.best(n_runners_up)
     others = [messages.Estimate(*map(_plain, each)) for each in found.runners_up]
@@ -561,7 +540,7 @@ def best_arm(hosted: Hosted, n_runners_up: int = 3) -> messages.Best:
     return messages.Best(*found[:5], low, high, found.certainty, others, found.text)
 
 
-def stopping(hosted: Hosted, delta: float, tolerance: float | None) -> messages.Stopping:
+def stopping(hosted: HostedExperiment, delta: float, tolerance: float | None) -> messages.Stopping:
     """Return whether it is known which arm is the best."""
     found = hosted.agent.stopping(delta, tolerance)
     return messages.Stopping(
@@ -588,7 +567,7 @@ def find_arm(side: SideInformation, text: str) -> int:
         return side.index(int(text))
 
 
-def why_arm(hosted: Hosted, text: str) -> messages.Why:
+def why_arm(hosted: HostedExperiment, text: str) -> messages.Why:
     """Return why an arm is played, or is not, with the relations that the argument rests on."""
     agent = hosted.agent
     index = find_arm(agent.side, text)

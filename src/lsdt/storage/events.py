@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from enum import IntEnum
+from functools import partial
 from hashlib import blake2b
 from os import urandom
 from time import time_ns
@@ -68,6 +69,9 @@ class Event(NamedTuple):
     arm: int = -1
     reward: float | None = None
     data: bytes | None = None
+
+
+event_of: Callable[[tuple[Any, ...]], Event] = partial(tuple.__new__, Event)  # three times as fast as Event()
 
 
 class Entry(NamedTuple):

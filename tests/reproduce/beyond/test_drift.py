@@ -12,6 +12,7 @@ from lsdt.agent.learner import Learner
 from lsdt.policies.policy import parse_policy
 from lsdt.reproduce.beyond.drift import contest
 from lsdt.reproduce.framework.experiment import Request
+from lsdt.storage import Event, Kind
 
 MEANS = np.linspace(0.1, 0.9, 17)
 
@@ -42,7 +43,7 @@ def learner_of(side, policy, half_life=None):
 def test_a_run_is_counted_right():
     """A learner that always plays the arm that was best is on an old arm in all rounds after the change."""
     learner = learner_of(lsdt.SideInformation(2, epsilon=0.1), "ts")
-    learner.retire(0, True)
+    learner.apply(Event(Kind.RETIRE, 0, -1, 0, 1.0), epoch=0)
     setting = {"horizon": 100, "epsilon": 0.1, "risk": 0.05, "worlds": ["mirrored", "still"]}
     coins = np.random.default_rng((0, 0)).random(200)
     played = contest.play_worlds(learner, np.array([0.1, 0.9]), coins, setting)

@@ -136,8 +136,7 @@ def service(tmp_path):
 def _without_a_last_snapshot(service):
     """End a service as its death would: nothing but what was committed is left."""
     for hosted in service.hosted.values():
-        hosted.agent._lease.release()
-        hosted.agent._lease = None
+        hosted.agent._let_go()
     service.store.close()
 
 
@@ -161,11 +160,11 @@ def test_what_was_merged_survives_a_restart_exactly(tmp_path):
     agent = service.hosted["drinks"].agent
     assert agent.merge(far.snapshot()) == 50
     call(service, ("POST", f"{one}/observe", {"rewards": told[7:9]}))
-    words, frame = agent._learner.words.copy(), agent.to_frame()
+    words, frame = agent.state().words.copy(), agent.to_frame()
     _without_a_last_snapshot(service)
     again = Service(Settings(store))
     restored = again.hosted["drinks"].agent
-    assert restored._learner.words.tobytes() == words.tobytes()
+    assert restored.state().words.tobytes() == words.tobytes()
     assert restored.to_frame().equals(frame)
     assert (restored.n_told, restored.n_asked, restored.n_pending) == (89, 3, 3)
     (twice,) = call(again, ("POST", f"{one}/merge", {"experiments": ["south"]}))

@@ -135,7 +135,7 @@ def test_a_store_that_was_lost_is_opened_again(tmp_path, monkeypatch):
             def lost(*_):
                 raise StoreFailed("the disk is gone")
 
-            monkeypatch.setattr(service.store, "news", lost)
+            monkeypatch.setattr(service.store, "read_new", lost)
             agent.tell(agent.ask(), 1)
             following._looked = 0.0
             asyncio.run(following.tick())

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.agent.replica import Replica
-from lsdt.errors import InvalidInput, LostDecision, StoreFailed, StoreLocked
+from agent.examples import applied, replica, write
+from lsdt.errors import InvalidInput, LostDecision, StoreFailed, StoreLocked, Unsupported
 from lsdt.service.app import create_app
 from lsdt.service.decision_ids import parts
 from lsdt.service.hosting import Service
@@ -80,14 +80,16 @@ def log_of(url, name="drinks"):
 
 def state_of(agent):
     """What was learned, and what would be chosen next; words of a state may also hold what was looked up."""
-    learner, choices = agent._learner, []
-    packed = learner.player.packed.copy()
+    learner, choices = agent.state(), []
     for number in range(10**6, 10**6 + 20):
-        choices.append(learner._select(packed, number, None))
-        learner.player.teach_one(packed, number, 0, choices[-1], 1.0)
+        asked = learner.decide(number, time=0)
+        learner.apply(asked, epoch=0)
+        learner.apply(asked._replace(kind=Kind.TELL, reward=1.0), epoch=0)
+        choices.append(asked.arm)
+    learner = agent.state()
     return (
         choices,
-        learner.scores().tolist(),
+        repr(learner.scores().tolist()),  # NaN equals itself in text
         learner.counts.tolist(),
         learner.sums.tolist(),
         sorted(learner.pending.entries()),
@@ -98,18 +100,17 @@ def state_of(agent):
 
 
 async def quiesced(running, url):
-    """Check that all replicas are equal, and equal to the fold of the log."""
+    """Check that all replicas are equal, and equal to their log."""
     for one in running:
         await one.service.commits.look()
     with open_store(url, read_only=True) as store:
-        fold = lsdt.Agent.restore(store.latest("drinks", before=1).blob)
-        for entries in store.read("drinks"):
-            fold._fold(entries)
-    expected = state_of(fold)
+        entries = [entry for batch in store.read("drinks") for entry in batch]
+        again = applied(store.latest("drinks", before=1).blob, entries)
+    expected = state_of(again)
     for one in running:
-        assert not one.agent._learner.pending.foreseen
+        assert not one.agent.state().pending.reserved
         assert state_of(one.agent) == expected
-    return fold
+    return again
 
 
 def test_any_replica_takes_any_decision_and_any_repeat(postgresql_url):
@@ -194,7 +195,7 @@ def test_a_late_transaction_is_folded_in_its_turn(postgresql_url):
     async def run():
         async with services(postgresql_url, 1) as (one,), _late(postgresql_url) as late:
             late.tell(late.ask(), 1.0)
-            lease, events = late.lease, late.take().events
+            lease, events = late.lease, late.drain().events
             lease.insert(events[:1])
             decision = (await one.post(f"{ONE}/ask"))["decisions"][0]
             await one.post(f"{ONE}/tell", {"decision": decision["id"], "reward": 1})
@@ -209,7 +210,7 @@ def test_a_late_transaction_is_folded_in_its_turn(postgresql_url):
     @asynccontextmanager
     async def _late(url):
         with open_store(url) as store:
-            late = Replica.join(store, "drinks", snapshot_every=0)
+            late = replica(store, "drinks", snapshot_every=0)
             yield late
             late.close()
 
@@ -311,10 +312,10 @@ def test_an_extension_ends_when_another_replica_deletes_the_experiment(postgresq
     """A long transaction of somebody else keeps the log from being read as far as the extension."""
     has_begun = asyncio.Event()
 
-    def outcome(replica, proposal):
+    def outcome(agent, proposal):
         has_begun.set()
 
-    monkeypatch.setattr(Replica, "outcome", outcome)
+    monkeypatch.setattr(lsdt.Agent, "extension_outcome", outcome)
 
     async def run():
         async with services(postgresql_url) as (first, second):
@@ -328,28 +329,23 @@ def test_an_extension_ends_when_another_replica_deletes_the_experiment(postgresq
     asyncio.run(run())
 
 
-def test_one_decides_where_a_policy_takes_one_and_another_takes_over(postgresql_url):
+def test_policies_that_count_their_asks_are_decided_for_by_all(postgresql_url):
+    """Turns and epochs move with the asks of the log, so that all replicas have the same."""
     new = NEW | {"policy": "lsdt_psi", "horizon": 1000, "similar": [["tea", "coffee"]], "epsilon": 0.1}
 
     async def run():
-        async with services(postgresql_url, new=new) as (first, second):
+        async with services(postgresql_url, new=new) as running:
+            first, second = running
             (asked,) = (await first.post(f"{ONE}/ask", key="k"))["decisions"]
-            refused = await second.post(f"{ONE}/ask", status=503)
-            assert "lsdt_psi has one decider" in refused["detail"]
-            assert "is open already, by process" in refused["detail"]
-            await first.post(f"{ONE}/tell", {"decision": asked["id"], "reward": 1})
-            assert (await second.get(ONE))["told"] == 1  # it follows
-            first.service.replication = None  # as if it hung
-            first.agent._lease.store._writes.close()
-            while second.service.hosted["drinks"].leader:  # it is tried once a second
-                await asyncio.sleep(0.05)
             assert (await second.post(f"{ONE}/ask", key="k"))["decisions"] == [asked]
-            for _ in range(10):
-                (again,) = (await second.post(f"{ONE}/ask"))["decisions"]
-                await second.post(f"{ONE}/tell", {"decision": again["id"], "reward": 0})
-            await second.post(f"{ONE}/tell", {"decision": asked["id"], "reward": 1})
-            await first.post(f"{ONE}/ask", status=503)
-            await quiesced([second], postgresql_url)
+            for number in range(30):
+                decisions = [
+                    each for one in running for each in (await one.post(f"{ONE}/ask", {"n": 2}))["decisions"]
+                ]
+                for at, decision in enumerate(decisions[:3]):
+                    told = {"decision": decision["id"], "reward": (number + at) % 2}
+                    await running[number % 2].post(f"{ONE}/tell", told)
+            await quiesced(running, postgresql_url)
 
     asyncio.run(run())
 
@@ -488,16 +484,17 @@ def _shown(service):
 def replicas():
     store = open_store("memory://")
     lsdt.Agent.open(store, "x", lsdt.SideInformation(3), policy="ucb1").close()
-    return [Replica.join(store, "x", snapshot_every=0) for _ in range(2)]
+    return [replica(store, "x", snapshot_every=0) for _ in range(2)]
 
 
-@given(st.data(), st.sampled_from(["ucb1", "ts"]))
-def test_any_interleaving_of_replicas_is_the_fold_of_their_log(data, policy):
+@given(st.data(), st.sampled_from(["ucb1", "ts", "uts", "lsdt_psi"]))
+def test_any_interleaving_of_replicas_is_their_log(data, policy):
     """Asks, tells (twice, anywhere), cancels, expiry, observations, snapshots, restarts, late reading."""
     store = open_store("memory://")
-    lsdt.Agent.open(store, "x", lsdt.SideInformation(4), policy=policy).close()
+    side = lsdt.complete(4, [(0, 1), (1, 2), (2, 3)], epsilon=0.2)
+    lsdt.Agent.open(store, "x", side, policy=policy, horizon=100).close()
     first = store.latest("x").blob
-    joined = [Replica.join(store, "x", snapshot_every=7) for _ in range(3)]
+    joined = [replica(store, "x", snapshot_every=7) for _ in range(3)]
     known, told = [], {}
     for _ in range(data.draw(st.integers(1, 40))):
         at = data.draw(st.integers(0, 2))
@@ -507,39 +504,41 @@ def test_any_interleaving_of_replicas_is_the_fold_of_their_log(data, policy):
         )
         if what == "ask":
             made = one.ask(data.draw(st.integers(1, 3)))
-            assert all(one.append())
+            assert all(write(one))
             known += made
         elif what == "tell" and known:
             decision = data.draw(st.sampled_from(known))
             reward = float(data.draw(st.booleans()))
             try:
-                one.tell(decision, reward)
+                one.tell(decision, reward, repeat="ignore")
             except LostDecision:  # asked elsewhere, and not read here yet
                 assert decision not in [made for made in known if made.number in one.pending_numbers()]
-                one.catch_up()
-                one.tell(decision, reward)
-            (new,) = one.append()
-            assert new == (decision.number not in told)
+                one.refresh()
+                one.tell(decision, reward, repeat="ignore")
+            is_new = decision.number not in told
+            assert write(one) in ([[True]] if is_new else [[], [False]])  # known to be closed here, or not
             told[decision.number] = True
         elif what == "cancel" and one.pending_numbers():
             number = data.draw(st.sampled_from(one.pending_numbers()))
-            one.cancel(number)
-            assert list(one.append()) in ([], [number not in told])  # known to be closed here, or by the log
+            try:
+                one.cancel(number)
+            except InvalidInput:  # closed here, which is not read back yet
+                assert number in told
+            assert write(one) in ([], [number not in told])
             told[number] = True
         elif what == "expire":
             n = one.expire(1e-6, 0.0)
-            assert len(one.append()) <= n
+            assert len(write(one)) == n
             told |= dict.fromkeys(entry.number for entry in log_in(store) if entry.kind == Kind.EXPIRE)
         elif what == "observe":
             one.observe(data.draw(st.integers(0, 3)), 1.0)
-            one.append()
+            write(one)
         elif what == "read":
-            one.catch_up()
+            one.refresh()
         elif what == "again":
             one.close()
-            joined[at] = Replica.join(store, "x", snapshot_every=7)
-    fold = lsdt.Agent.restore(first)
-    fold._fold(log_in(store))
+            joined[at] = replica(store, "x", snapshot_every=7)
+    expected = applied(first, log_in(store))
     entries = [(entry.kind, entry.number) for entry in log_in(store)]
     assert sorted(number for kind, number in entries if kind == Kind.ASK) == sorted(
         each.number for each in known
@@ -547,55 +546,52 @@ def test_any_interleaving_of_replicas_is_the_fold_of_their_log(data, policy):
     closed = [number for kind, number in entries if kind in CLOSING]
     assert sorted(closed) == sorted(told)
     for one in joined:
-        one.catch_up()
-        assert state_of(one) == state_of(fold)
+        one.refresh()
+        assert state_of(one) == state_of(expected)
 
 
 def log_in(store):
     return [entry for batch in store.read("x") for entry in batch]
 
 
-def test_what_is_foreseen_spreads_choices_and_is_not_in_a_snapshot(replicas):
+def test_what_is_reserved_spreads_choices_and_is_not_in_a_snapshot(replicas):
     first, second = replicas
     assert [each.arm for each in first.ask(3)] == [0, 1, 2]
     assert lsdt.Agent.restore(first.snapshot()).n_pending == 0
     assert second.ask().arm == 0  # it does not know of them
-    for replica in replicas:
-        replica.append()
-    for replica in replicas:
-        replica.catch_up()
-        assert replica.n_pending == replica.n_asked == 4
+    for each in replicas:
+        write(each)
+    for each in replicas:
+        each.refresh()
+        assert each.n_pending == each.n_asked == 4
     assert lsdt.Agent.restore(first.snapshot()).n_pending == 4
 
 
 def test_the_last_two_arms_cannot_both_retire(replicas):
     first, second = replicas
     first.retire(0)
-    first.append()
-    for replica in replicas:
-        replica.catch_up()
+    write(first)
+    for each in replicas:
+        each.refresh()
     first.retire(1)
     second.retire(2)
-    for replica in replicas:
-        replica.append()
-    for replica in replicas:
-        replica.catch_up()
-        assert replica.arms_in_play == [2]
+    for each in replicas:
+        write(each)
+    for each in replicas:
+        each.refresh()
+        assert each.arms_in_play == [2]
         with pytest.raises(InvalidInput, match="the last arm in play"):
-            replica.retire(2)
+            each.retire(2)
 
 
-def test_a_replica_is_told_arms_and_counts_with_numbers_it_was_granted(replicas):
+def test_decisions_have_the_numbers_that_were_reserved(replicas):
     first, _ = replicas
-    with pytest.raises(InvalidInput, match="with their arms; got 7"):
-        first.tell(7, 1.0)
-    first._numbers.clear()
-    with pytest.raises(InvalidInput, match="no numbers are left"):
-        first.ask()
-    first.grant(5_000, 2)
-    assert [each.number for each in first.ask(2)] == [5_000, 5_001]
-    with pytest.raises(StoreLocked, match="by several replicas"):
-        first.lead()
+    n_left = first.journal.n_numbers
+    assert [each.number for each in first.ask(n_left)] == list(range(n_left))
+    assert first.ask().number == 2 * n_left  # the block behind that of the other replica
+    first.journal.add_numbers(5_000, 2)
+    with first.group():  # nothing is written yet
+        assert first.ask(n_left + 1)[-1].number == 5_001
     first.close()
     with pytest.raises(StoreFailed, match="is closed"):
         first.ask()
@@ -606,22 +602,117 @@ def test_replicas_begin_at_a_snapshot(replicas):
     rng = np.random.default_rng(0)
     for _ in range(100):
         decisions = first.ask(2)
-        first.append()
-        second.catch_up()
+        write(first)
+        second.refresh()
         for decision in decisions:
             second.tell(decision, float(rng.random() < 0.5))
-        second.append()
-        for replica in replicas:
-            replica.catch_up()
+        write(second)
+        for each in replicas:
+            each.refresh()
     first.snapshot()
     waiting = first.ask(5)
-    first.append()
-    second.catch_up()
+    write(first)
+    second.refresh()
     second.tell(waiting[0], 1.0)
-    second.append()
-    third = Replica.join(first.lease.store, "x")
-    assert third.place.position > 0
-    first.catch_up()
-    second.catch_up()
+    write(second)
+    third = replica(first.lease.store, "x")
+    assert third.journal.cursor.position > 0
+    first.refresh()
+    second.refresh()
     assert state_of(first) == state_of(second) == state_of(third)
     assert json.loads(json.dumps(third.pending_numbers())) == [each.number for each in waiting[1:]]
+
+
+# ---------------------------------------------------------------- replicas as agents
+
+
+@pytest.fixture
+def agents():
+    """Two agents of one experiment, which write and read with every call."""
+    store = open_store("memory://")
+    side = lsdt.SideInformation(3, arm_ids=["tea", "coffee", "juice"])
+    return [lsdt.Agent.open(store, "x", side, policy="ucb1", shared=True) for _ in range(2)]
+
+
+def test_every_method_of_a_replica_means_what_it_means_for_an_agent(agents):
+    first, second = agents
+    made = first.ask(3)
+    second.tell(made[0], 1.0)  # which it has not read yet
+    assert (second.n_told, second.n_pending) == (1, 2)
+    with pytest.raises(InvalidInput, match="decision 0 was told or cancelled before"):
+        first.tell(made[0], 1.0)
+    first.tell(made[0], 1.0, repeat="ignore")
+    assert first.tell_many([(made[0], 0.0), (made[1], 1.0), (made[1], 0.0)]) == (1, 2)
+    second.refresh()
+    second.cancel(made[2].number)
+    with pytest.raises(InvalidInput, match="decision 2 is not pending"):
+        second.cancel(made[2])
+    with pytest.raises(InvalidInput, match="decision 7777 was never asked for"):
+        second.tell(7777, 1.0)
+    first.refresh()
+    first.ask(4)
+    assert first.expire(older_than=1e-9, reward=0.0) == 4
+    first.observe("juice", 1.0)
+    second.refresh()
+    assert (first.n_told, second.n_told, first.n_pending, second.n_pending) == (7, 7, 0, 0)
+    assert first.extend(lsdt.SideInformation(4, arm_ids=["tea", "coffee", "juice", "mate"])).new_arms == [
+        "mate"
+    ]
+    second.refresh()
+    assert second.side.n_arms == 4
+    with first.group():
+        for decision in first.ask(2):
+            first.tell(decision, 1.0)
+    assert first.n_told == 9
+    second.refresh()
+    assert state_of(first) == state_of(second)
+    for agent in agents:
+        agent.close()
+        assert agent.status.name == "closed"
+
+
+def test_a_repeat_that_only_the_log_knows_of_is_refused(agents):
+    first, second = agents
+    decision = first.ask()
+    second.refresh()
+    second.tell(decision, 1.0)
+    with pytest.raises(InvalidInput, match="told or cancelled before"):  # read back with what was written
+        first.tell(decision, 0.0)
+    assert (first.n_told, second.n_told) == (1, 1)
+    other = second.ask()
+    first.refresh()
+    first.cancel(other)
+    assert second.tell_many([(other, 1.0)]) == (0, 1)
+
+
+def test_a_follower_reads_and_changes_nothing(agents):
+    first, _ = agents
+    follower = lsdt.Agent.follow(first.lease.store, "x")
+    first.tell(first.ask(), 1.0)
+    assert follower.n_told == 0
+    follower.refresh()
+    assert (follower.n_told, follower.best().plays, follower.status.name) == (1, 1, "following")
+    for change in (follower.ask, lambda: follower.observe("tea", 1.0), lambda: follower.retire("tea")):
+        with pytest.raises(StoreLocked, match="only follows a log"):
+            change()
+    assert lsdt.Agent.restore(follower.snapshot()).n_told == 1
+    follower.close()
+    assert follower.status.name == "closed"
+
+
+def test_arms_keep_their_numbers_in_a_shared_log(agents):
+    first, second = agents
+    with pytest.raises(Unsupported, match="list the agent's arms first, in their order"):
+        first.extend(lsdt.SideInformation(4, arm_ids=["mate", "tea", "coffee", "juice"]))
+    made = first.extend(lsdt.SideInformation(2, arm_ids=["coffee", "tea"]))  # the others retire
+    assert made.retired == ["juice"]
+    second.refresh()
+    assert second.arms_in_play == first.arms_in_play == ["tea", "coffee"]
+
+
+def test_an_experiment_is_shared_or_not(agents):
+    store = agents[0].lease.store
+    with pytest.raises(StoreLocked):
+        lsdt.Agent.open(store, "x")
+    with pytest.raises(InvalidInput, match="SQLite has one writer"):
+        lsdt.Agent.open("sqlite:///unused.db", "x", lsdt.SideInformation(2), shared=True)

@@ -6,8 +6,8 @@ durable at once; `shared_commit` and `replication` do so where several services 
 looks on and writes nothing.
 """
 
-from lsdt.service.hosting.activity import Activity, Point
-from lsdt.service.hosting.experiment import MOST_AT_ONCE, MOST_CLOSED, Hosted
+from lsdt.service.hosting.activity import Activity, Point, log_position
+from lsdt.service.hosting.experiment import MOST_AT_ONCE, MOST_CLOSED, HostedExperiment
 from lsdt.service.hosting.following import READ_ONLY
 from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
 from lsdt.service.hosting.service import Service
@@ -18,9 +18,10 @@ __all__ = [
     "READ_ONLY",
     "Activity",
     "GroupCommit",
-    "Hosted",
+    "HostedExperiment",
     "Note",
     "Outcome",
     "Point",
     "Service",
+    "log_position",
 ]

@@ -17,7 +17,7 @@ from collections import Counter, deque
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent.replica import Replica
+from lsdt.agent.journal import SharedJournal
 from lsdt.storage import Kind
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Activity:
         Read are `n_events`; up to `n_most` where open decisions lie further back than that.
         """
         made = cls(expiry, agent.rewards.family == "bernoulli")
-        upto = agent.place.position if isinstance(agent, Replica) else None
+        upto = log_position(agent)
         entries = store.last(name, n_events, upto)
         while made._waits and len(entries) == n_events < n_most and not _reaches(entries, agent):
             n_events = min(4 * n_events, n_most)
@@ -281,6 +281,11 @@ class Activity:
                     self._coarse.append(oldest)
             if len(self._coarse) > _COARSE:
                 self._coarse, self._apart = self._coarse[::2], 2.0 * self._apart
+
+
+def log_position(agent: Agent) -> int | None:
+    """Return up to where an agent has read its log; None for the only writer, which knows all of it."""
+    return agent.journal.cursor.position if isinstance(agent.journal, SharedJournal) else None
 
 
 def _reaches(entries: Sequence[Entry], agent: Agent) -> bool:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from contextlib import contextmanager
-from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsdt.agent import Decision
 from lsdt.agent.decisions import checked_reward, lost_decisions
-from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidInput, LostDecision
 from lsdt.service import messages
 from lsdt.service.answers import Refused
@@ -24,9 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lsdt.agent import Agent
-    from lsdt.candidates import CandidateSet
     from lsdt.service.hosting.group_commit import Outcome
-    from lsdt.side_information import SideInformation
     from lsdt.storage import ExperimentRecord
 
 Made = TypeVar("Made")
@@ -35,11 +31,11 @@ MOST_CLOSED = 1_000  # decisions that are closed in one turn of the loop: some 1
 
 
 def tag(about: ExperimentRecord) -> str:
-    """Return what notes beside an experiment are kept under: not that of another one that had its name."""
+    """Return the key of notes beside an experiment, which no other one of the same name ever had."""
     return f"{about.created} {about.name}"
 
 
-class Hosted:
+class HostedExperiment:
     """One experiment: its agent, and what the service keeps beside it."""
 
     agent: Agent
@@ -58,14 +54,11 @@ class Hosted:
         self.ids = DecisionIds(key, about.name, about.created)
         self.expiry = expiry_of(about.about)
         self.busy = ""  # why the agent cannot be asked just now
-        self.leader = ""  # who else decides, where only one may
-        self.folding: asyncio.Task[None] | None = None  # an extension that another made
+        self.applying: asyncio.Task[None] | None = None  # an extension that another service made
         self.answers: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
         self.n_expired = 0
         self.n_watching = 0
         self.next_expiry = 0.0
-        self._found: tuple[SideInformation, CandidateSet | None] | None = None
-        self._finding = Lock()
         self.take(agent, activity)
 
     def take(self, agent: Agent, activity: Activity | None) -> None:
@@ -73,9 +66,7 @@ class Hosted:
         self.agent = agent
         is_bounded = agent.rewards.family == "bernoulli"
         self.activity = Activity(self.expiry, is_bounded) if activity is None else activity
-        agent.autocommit = False
-        if not self.is_replica:  # the events of a replica are shown when they come back from the log
-            agent.on_events = self.activity.see
+        agent.autocommit, agent.on_applied = False, self.activity.see
 
     # ---------------------------------------------------------------- decisions
 
@@ -84,19 +75,9 @@ class Hosted:
         if self.busy:
             raise Refused(503, f"{self.name!r} {self.busy}; try again", {"retry-after": "1"})
 
-    def check_ready(self) -> None:
-        """Refuse what would have to wait, or is for somebody else to do."""
-        self.check_idle()
-        if self.leader:
-            raise Refused(
-                503,
-                f"{self.agent.policy.name} has one decider, and {self.leader}; ask that one, or try again",
-                {"retry-after": "1"},
-            )
-
     def ask(self, request: messages.Ask) -> messages.DecisionList:
         """Decide."""
-        self.check_ready()
+        self.check_idle()
         if self.paused:
             raise Refused(409, f'the experiment {self.name!r} is paused; POST .../pause {{"paused": false}}')
         n, agent = request.n, self.agent
@@ -114,7 +95,7 @@ class Hosted:
 
     def tell(self, rewards: Sequence[tuple[str, Any]]) -> messages.Told:
         """Learn rewards, all checked before any is learned."""
-        self.check_ready()
+        self.check_idle()
         known = [(self._decision(text), reward) for text, reward in rewards]
         with self._lost_by_id():
             return messages.Told(*self.agent.tell_many(known))
@@ -134,8 +115,8 @@ class Hosted:
             raise lost_decisions(texts, [f"decision {text!r}" for text in texts]) from None
 
     def observe(self, rewards: Sequence[tuple[Any, Any]]) -> messages.Observed:
-        """Learn rewards that nobody asked for, all checked before any is learned."""
-        self.check_ready()
+        """Learn rewards that came without a decision, all checked before any is learned."""
+        self.check_idle()
         agent = self.agent
         for arm, reward in rewards:
             agent.side.index(arm)
@@ -149,7 +130,7 @@ class Hosted:
 
         To give up all of them, call it until it returns fewer.
         """
-        self.check_ready()
+        self.check_idle()
         given = [word for word in ("decision", "decisions", "before") if getattr(request, word) is not None]
         if len(given) != 1:
             raise InvalidInput(
@@ -168,23 +149,20 @@ class Hosted:
             return messages.Cancelled(self.agent.cancel_many(map(self._decision, texts)))
 
     def finish(self, made: Made, outcome: Outcome) -> Made:
-        """Return an answer as it is after the commit: of replicas, the log says what was new."""
-        if self.is_replica:
+        """Return an answer as it is after the commit: only the log knows what other services closed first."""
+        if outcome.n_repeats:
             if isinstance(made, messages.Told):
-                made.learned = sum(outcome.new)
-                made.repeated = len(outcome.new) - made.learned
+                made.learned -= outcome.n_repeats
+                made.repeated += outcome.n_repeats
             elif isinstance(made, messages.Cancelled):
-                made.cancelled = sum(outcome.new)
+                made.cancelled -= outcome.n_repeats
         return made
-
-    @property
-    def is_replica(self) -> bool:
-        """Whether others decide for the experiment at the same time."""
-        return isinstance(self.agent, Replica)
 
     def expire(self) -> int:
         """Close decisions whose reward was not told in time, at most `MOST_CLOSED`; return how many."""
-        if self.expiry is None or self.busy or self.leader or monotonic() < self.next_expiry:
+        if self.expiry is None or self.busy or self.agent.status.name != "open":
+            return 0
+        if monotonic() < self.next_expiry:
             return 0
         n_gone = self.agent.expire(self.expiry.after, self.expiry.reward, most=MOST_CLOSED)
         if n_gone < MOST_CLOSED:  # else more are due
@@ -221,16 +199,6 @@ class Hosted:
             self.created / 1e6,
             self.expiry,
         )
-
-    def candidates(self) -> CandidateSet | None:
-        """Return what the offline step of the policy left, with its proofs; None where it takes none."""
-        from lsdt.policies.offline import offline_step
-
-        side = self.agent.side
-        with self._finding:
-            if self._found is None or self._found[0] is not side:
-                self._found = side, offline_step(side, self.agent.policy.on)
-            return self._found[1]
 
 
 def _expires_every(expiry: messages.Expiry) -> float:

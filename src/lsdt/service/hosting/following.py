@@ -7,17 +7,16 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent.replica import Replica
+from lsdt.agent import Agent
+from lsdt.agent.journal import SharedJournal
 from lsdt.errors import LsdtError, StoreFailed
 from lsdt.service.hosting.activity import Activity
 from lsdt.service.hosting.experiment import expiry_of, tag
 from lsdt.service.hosting.replication import PAUSED, is_gone
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from lsdt.service.hosting import Hosted, Service
-    from lsdt.storage import Entry, ExperimentRecord, Store
+    from lsdt.service.hosting import Service
+    from lsdt.storage import ExperimentRecord, Store
 
 log = logging.getLogger("lsdt.service")
 _EVERY = 0.5  # seconds between two looks into the logs
@@ -26,24 +25,24 @@ READ_ONLY = "this service is read-only"
 
 
 class _Seen(NamedTuple):
-    """What a look found: the experiments, those opened, and what is new in the logs of the others."""
+    """What a look found: the experiments, those opened, and how much was new in the logs of the others."""
 
     listed: dict[str, ExperimentRecord]
     paused: set[str]
-    opened: dict[str, tuple[Replica, Activity]]
+    opened: dict[str, tuple[Agent, Activity]]
     broken: dict[str, str]
-    news: list[tuple[Hosted, Sequence[Entry]]]
+    n_new: list[int]
 
     @property
     def is_all(self) -> bool:
         """Whether every log was read to its end."""
-        return all(len(entries) < _BATCH for _, entries in self.news)
+        return all(n < _BATCH for n in self.n_new)
 
 
-def followed(store: Store, about: ExperimentRecord) -> tuple[Replica, Activity]:
-    """Return a replica that never writes, and what its page shows."""
-    replica = Replica.join(store, about.name, follow=True)
-    return replica, Activity.read(store, about.name, replica, expiry_of(about.about))
+def followed(store: Store, about: ExperimentRecord) -> tuple[Agent, Activity]:
+    """Return an agent that never writes, and what its page shows."""
+    agent = Agent.follow(store, about.name)
+    return agent, Activity.read(store, about.name, agent, expiry_of(about.about))
 
 
 class Following:
@@ -105,10 +104,12 @@ class Following:
     def _see(self) -> _Seen:
         service, store = self._service, self._service.store
         store.verify()  # else one that was replaced would be read for ever
-        followed = [each for each in list(service.hosted.values()) if isinstance(each.agent, Replica)]
-        places = [each.agent.place for each in followed if isinstance(each.agent, Replica)]
-        before = {place.name: place.position for place in places}
-        news = [store.read_new([place], _BATCH)[0] for place in places]
+        followed = list(service.hosted.values())
+        cursors = [
+            each.agent.journal.cursor for each in followed if isinstance(each.agent.journal, SharedJournal)
+        ]
+        before = {cursor.name: cursor.position for cursor in cursors}
+        news = [store.read_new([cursor], _BATCH)[0] for cursor in cursors]
         # Listed after the logs were read: what was compacted meanwhile shows.
         listed = {each.name: each for each in store.list()}
         seen = _Seen(listed, set(store.recall(PAUSED)), {}, {}, [])
@@ -116,9 +117,9 @@ class Following:
             about = listed.get(hosted.name)
             if about is None or about.created != hosted.created or about.compacted > before[hosted.name]:
                 continue  # gone, another one, or parts of its log are
-            if entries and isinstance(hosted.agent, Replica):
-                hosted.agent.fold(entries)
-                seen.news.append((hosted, entries))
+            if entries:
+                hosted.agent.apply_entries(entries)
+                seen.n_new.append(len(entries))
         for name, about in listed.items():
             known = service.hosted.get(name)
             is_known = known is not None and known.created == about.created
@@ -147,13 +148,11 @@ class Following:
         service.broken |= seen.broken
         for name in seen.opened:
             service.broken.pop(name, None)
-        for hosted, entries in seen.news:
-            hosted.activity.see(entries)
         gone = [hosted.agent for name, hosted in service.hosted.items() if name in seen.opened]
         for name in set(service.hosted) - set(seen.listed):
             gone.append(service.hosted.pop(name).agent)
-        for name, (replica, activity) in seen.opened.items():
-            service.show(seen.listed[name], replica, activity)
+        for name, (agent, activity) in seen.opened.items():
+            service.show(seen.listed[name], agent, activity)
         for hosted in service.hosted.values():
             hosted.paused = hosted.tag in seen.paused
         for agent in gone:

@@ -1,8 +1,8 @@
-"""Several services on one store: experiments, pauses and removals of others, one decider where it takes one.
+"""Several services on one store: experiments, pauses and removals of others.
 
 Decisions need none of this: they are written by `shared_commit`, and unique indexes keep them apart. What is
 rare is looked up once a second. A database that cannot be reached ends everything that is in flight; the
-service then tries again until it can, and begins anew from the log.
+service then tries again until it can, and starts again from the log.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from contextlib import suppress
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent.replica import Replica
+from lsdt.agent import Agent
+from lsdt.agent.journal import SharedJournal
 from lsdt.errors import LsdtError, StoreFailed, StoreLocked
 from lsdt.service.hosting.activity import Activity
 from lsdt.service.hosting.experiment import expiry_of, tag
@@ -24,8 +25,7 @@ from lsdt.storage.store import another
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lsdt.agent import Agent
-    from lsdt.service.hosting import Hosted, Service
+    from lsdt.service.hosting import HostedExperiment, Service
     from lsdt.storage import Entry, ExperimentRecord, Store
 
 log = logging.getLogger("lsdt.service")
@@ -38,11 +38,10 @@ _LONGEST_WAIT = 60.0  # seconds between two tries to open an experiment that can
 
 
 class Reopened(NamedTuple):
-    """An experiment of a store that was opened again: its agent, who else decides, what its page shows."""
+    """An experiment of a store that was opened again: its agent, and what its page shows."""
 
     about: ExperimentRecord
     agent: Agent
-    leader: str
     activity: Activity
 
 
@@ -62,19 +61,14 @@ class _Broken(NamedTuple):
     wait: float
 
 
-def joined(store: Store, about: ExperimentRecord) -> tuple[Agent, str]:
-    """Return an agent of an experiment; where somebody else decides alone, one that follows, and who."""
+def opened(store: Store, about: ExperimentRecord) -> Agent:
+    """Return the agent of an experiment, one of several where the store is shared; not of a later one."""
     about.check()
-    replica = Replica.join(store, about.name)
-    if replica.place.number != about.number:
-        replica.close()
+    agent = Agent.open(store, about.name, shared=store.is_shared)
+    if agent.lease is None or agent.lease.number != about.number:
+        agent.close()
         raise another(about.name)
-    if not replica.is_follower:
-        return replica, ""
-    try:
-        return replica.lead(), ""
-    except StoreLocked as error:
-        return replica, str(error)
+    return agent
 
 
 class Replication:
@@ -92,49 +86,44 @@ class Replication:
         self._looked = self._polled = monotonic()
         self._said, self._has_waited = "", False  # of a failure that lasts
         self._broken: dict[str, _Broken] = {}
-        self._given_up: list[Hosted] = []  # to be closed, so that their leases go
+        self._given_up: list[HostedExperiment] = []  # to be closed, so that their leases go
 
     def commits(self) -> SharedCommit:
         """Return what writes to the store of the service."""
         service = self._service
         return SharedCommit(
-            service.store, service.metrics, service.settings.most_waiting, self._followed, self._fold
+            service.store, service.metrics, service.settings.most_waiting, self._followed, self._apply
         )
 
     # ---------------------------------------------------------------- the logs
 
-    def _followed(self) -> list[Replica]:
-        """Return the replicas that may be changed just now."""
-        return [
-            each.agent
-            for each in list(self._service.hosted.values())
-            if isinstance(each.agent, Replica) and not each.busy
-        ]
+    def _followed(self) -> list[Agent]:
+        """Return the agents that may be changed just now."""
+        return [each.agent for each in list(self._service.hosted.values()) if not each.busy]
 
-    def _fold(self, replica: Replica, entries: Sequence[Entry]) -> None:
-        hosted = self._service.hosted.get(replica.place.name)
-        if hosted is None or hosted.agent is not replica:
+    def _apply(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        assert isinstance(agent.journal, SharedJournal)
+        hosted = self._service.hosted.get(agent.journal.cursor.name)
+        if hosted is None or hosted.agent is not agent:
             return
         if any(entry.kind == Kind.EXTEND for entry in entries):  # may take long
             hosted.busy = "is being extended"
-            hosted.folding = asyncio.create_task(self._fold_slowly(hosted, replica, entries))
+            hosted.applying = asyncio.create_task(self._apply_slowly(hosted, agent, entries))
             return
         try:
-            replica.fold(entries)
-            hosted.activity.see(entries)
+            agent.apply_entries(entries)
         except LsdtError as error:
             self._give_up(hosted, error)
 
-    async def _fold_slowly(self, hosted: Hosted, replica: Replica, entries: Sequence[Entry]) -> None:
+    async def _apply_slowly(self, hosted: HostedExperiment, agent: Agent, entries: Sequence[Entry]) -> None:
         try:
-            await asyncio.to_thread(replica.fold, entries)
-            hosted.activity.see(entries)
+            await asyncio.to_thread(agent.apply_entries, entries)
         except LsdtError as error:
             self._give_up(hosted, error)
         finally:
-            hosted.busy, hosted.folding = "", None
+            hosted.busy, hosted.applying = "", None
 
-    def _give_up(self, hosted: Hosted, error: LsdtError) -> None:
+    def _give_up(self, hosted: HostedExperiment, error: LsdtError) -> None:
         self._service.hosted.pop(hosted.name, None)
         self._service.broken[hosted.name] = str(error)
         self._given_up.append(hosted)
@@ -153,9 +142,6 @@ class Replication:
             await service.commits.look()
         if monotonic() - self._looked > _EVERY:
             await self.look()
-            for hosted in list(service.hosted.values()):
-                if isinstance(hosted.agent, Replica) and hosted.agent.is_follower and not hosted.busy:
-                    await self._lead(hosted, hosted.agent)
 
     async def look(self, since: float | None = None) -> None:
         """Bring the experiments up to date, unless that was done after a time."""
@@ -215,24 +201,9 @@ class Replication:
         listed = {each.name: each for each in store.list()}
         return _Seen(listed, set(store.recall(PAUSED)), leaving)
 
-    async def _lead(self, hosted: Hosted, replica: Replica) -> None:
-        """Decide for an experiment, if nobody else does."""
-        hosted.busy = "changes its decider"
-        try:
-            await self._service.commits.look()  # whoever reads its log has ended
-            agent = await asyncio.to_thread(replica.lead)
-            store, name = self._service.store, hosted.name
-            hosted.take(agent, await asyncio.to_thread(Activity.read, store, name, agent, hosted.expiry))
-            hosted.leader = ""
-            log.info("decides now", extra={"experiment": hosted.name})
-        except StoreLocked as error:
-            hosted.leader = str(error)
-        finally:
-            hosted.busy = ""
-
     # ---------------------------------------------------------------- removal
 
-    def delete(self, hosted: Hosted) -> bool:
+    def delete(self, hosted: HostedExperiment) -> bool:
         """Remove an experiment, which all others must have let go of; say whether they have."""
         store = self._service.store
         with store.transaction():
@@ -263,7 +234,7 @@ class Replication:
     # ---------------------------------------------------------------- a database that was lost
 
     async def _recover(self) -> None:
-        """Begin anew on the store, once it is there again."""
+        """Start again on the store, once it can be reached."""
         service = self._service
         before = service.commits.failure
         if before != self._said:
@@ -272,27 +243,27 @@ class Replication:
             await asyncio.to_thread(service.store.discard)  # and let go of what it holds
         await asyncio.sleep(0.5)
         try:
-            store, opened, broken = await asyncio.to_thread(self._reopened)
+            store, reopened, broken = await asyncio.to_thread(self._reopened)
         except (LsdtError, OSError) as error:
             if not self._has_waited:
                 log.warning("the store is not there yet; it is tried again", extra={"error": str(error)})
             self._has_waited = True
             return
         service.store = store
-        service.take_over(opened, broken)
+        service.take_over(reopened, broken)
         self._said, self._has_waited = "", False
-        log.info("the store is there again", extra={"experiments": len(opened)})
+        log.info("the store is there again", extra={"experiments": len(reopened)})
 
     def _reopened(self) -> tuple[Store, dict[str, Reopened], dict[str, str]]:
         store = self._service.opened_store()
-        opened: dict[str, Reopened] = {}
+        reopened: dict[str, Reopened] = {}
         broken = {}
         try:
             for each in store.list():
                 try:
-                    agent, leader = joined(store, each)
+                    agent = opened(store, each)
                     activity = Activity.read(store, each.name, agent, expiry_of(each.about))
-                    opened[each.name] = Reopened(each, agent, leader, activity)
+                    reopened[each.name] = Reopened(each, agent, activity)
                 except StoreFailed:
                     raise
                 except LsdtError as error:
@@ -302,7 +273,7 @@ class Replication:
             with suppress(Exception):
                 store.close()
             raise
-        return store, opened, broken
+        return store, reopened, broken
 
 
 def is_gone(store: Store, about: ExperimentRecord) -> bool:
@@ -310,7 +281,7 @@ def is_gone(store: Store, about: ExperimentRecord) -> bool:
     return all((each.name, each.number) != (about.name, about.number) for each in store.list())
 
 
-def _close(hosted: Hosted) -> None:
+def _close(hosted: HostedExperiment) -> None:
     """Close an agent whose experiment goes."""
     with suppress(LsdtError):
         hosted.agent.close()

@@ -11,17 +11,17 @@ from hashlib import blake2b
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from lsdt.agent import Agent, experiment
+from lsdt.agent import Agent, opening
 from lsdt.agent.decisions import checked_age, checked_reward
 from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, suggest
 from lsdt.kernel.jit import compile_seconds
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import KEY_BYTES
 from lsdt.service.hosting.activity import Activity
-from lsdt.service.hosting.experiment import MOST_CLOSED, Hosted, expiry_of, tag
-from lsdt.service.hosting.following import READ_ONLY, Following, followed
+from lsdt.service.hosting.experiment import MOST_CLOSED, HostedExperiment, expiry_of, tag
+from lsdt.service.hosting.following import Following, followed
 from lsdt.service.hosting.group_commit import GroupCommit, Note
-from lsdt.service.hosting.replication import PAUSED, Reopened, Replication, joined
+from lsdt.service.hosting.replication import PAUSED, Reopened, Replication, opened
 from lsdt.service.keys import KeyRing, remove_keys_of
 from lsdt.service.metrics import Metrics
 from lsdt.service.outlook import Outlooks
@@ -32,7 +32,6 @@ from lsdt.storage.store import checked_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lsdt.agent.replica import Replica
     from lsdt.service import messages
     from lsdt.service.requests import Caller
     from lsdt.service.settings import Settings
@@ -65,7 +64,7 @@ class Service:
             self.store.check_notes(but=_ANSWERS)
             self._key = self._decision_key()
             self.keys = KeyRing(self.store)
-            self.hosted: dict[str, Hosted] = {}
+            self.hosted: dict[str, HostedExperiment] = {}
             self.broken: dict[str, str] = {}
             self._warm: set[str] = set()
             paused = self.store.recall(PAUSED)
@@ -126,47 +125,41 @@ class Service:
             log.error("experiment cannot be opened", extra={"experiment": each.name, "error": str(error)})
 
     def show(
-        self, each: ExperimentRecord, replica: Replica, activity: Activity, paused: bool = False
-    ) -> Hosted:
-        """Show an experiment that somebody else decides for."""
+        self, each: ExperimentRecord, agent: Agent, activity: Activity, paused: bool = False
+    ) -> HostedExperiment:
+        """Show an experiment that another service decides for."""
         hosted = self.hosted.get(each.name)
         if hosted is None or hosted.created != each.created:
-            hosted = self.hosted[each.name] = Hosted(replica, each, self._key, paused, activity)
+            hosted = self.hosted[each.name] = HostedExperiment(agent, each, self._key, paused, activity)
         else:
-            hosted.take(replica, activity)
-        hosted.leader = READ_ONLY
+            hosted.take(agent, activity)
         return hosted
 
-    def _open(self, each: ExperimentRecord, paused: bool = False) -> Hosted:
-        leader = ""
+    def _open(self, each: ExperimentRecord, paused: bool = False) -> HostedExperiment:
         if self.settings.read_only:
             return self.show(each, *followed(self.store, each), paused)
-        if self.store.is_shared:
-            agent, leader = joined(self.store, each)
-        else:
-            agent = Agent.open(self.store, each.name)
+        agent = opened(self.store, each)
         if agent.policy.name not in self._warm:
             kept = self.store.latest(each.name)
             assert kept is not None
             _warm_up(Agent.restore(kept.blob))
         self._warm.add(agent.policy.name)
         activity = Activity.read(self.store, each.name, agent, expiry_of(each.about))
-        hosted = Hosted(agent, each, self._key, paused, activity)
-        hosted.leader = leader
+        hosted = HostedExperiment(agent, each, self._key, paused, activity)
         self.hosted[each.name] = hosted
         return hosted
 
-    def take_over(self, opened: dict[str, Reopened], broken: dict[str, str]) -> None:
-        """Go on with agents that were opened anew from another connection to the store."""
+    def take_over(self, reopened: dict[str, Reopened], broken: dict[str, str]) -> None:
+        """Go on with agents that were opened again from another connection to the store."""
         self.keys.move(self.store)
-        for name in set(self.hosted) - set(opened):
+        for name in set(self.hosted) - set(reopened):
             del self.hosted[name]
-        for name, (about, agent, leader, activity) in opened.items():
+        for name, (about, agent, activity) in reopened.items():
             hosted = self.hosted.get(name)
             if hosted is None or hosted.created != about.created:
-                hosted = self.hosted[name] = Hosted(agent, about, self._key, False)
+                hosted = self.hosted[name] = HostedExperiment(agent, about, self._key, False)
             hosted.take(agent, activity)
-            hosted.leader, hosted.busy = leader, ""
+            hosted.busy = ""
             hosted.answers.clear()  # some of them may not have been kept
         self.broken = broken
         self.commits = self._group_commit()
@@ -187,10 +180,10 @@ class Service:
             return
         await self.commits.look()
         hosted = self.hosted.get(name)
-        if hosted is not None and hosted.folding is not None:
-            await asyncio.wait([hosted.folding])
+        if hosted is not None and hosted.applying is not None:
+            await asyncio.wait([hosted.applying])
 
-    def find(self, name: str, caller: Caller | None = None) -> Hosted:
+    def find(self, name: str, caller: Caller | None = None) -> HostedExperiment:
         """Return an experiment, or say which there are."""
         hosted = self.hosted.get(name)
         if hosted is not None:
@@ -215,7 +208,7 @@ class Service:
 
     def make(
         self, name: str, side: SideInformation, options: dict[str, Any], expiry: messages.Expiry | None
-    ) -> Hosted:
+    ) -> HostedExperiment:
         """Begin an experiment; this may take long, and runs in a thread of its own."""
         checked_name(name)
         if self.knows(name) or (self.store.is_shared and self.store.find(name) is not None):
@@ -229,9 +222,9 @@ class Service:
 
     def _made(
         self, name: str, side: SideInformation, options: dict[str, Any], expiry: messages.Expiry | None
-    ) -> Hosted:
+    ) -> HostedExperiment:
         agent = Agent(side, **options)
-        about = json.loads(experiment.about(side, agent, options))
+        about = json.loads(opening.about(side, agent, options))
         if expiry is not None:
             checked_age(expiry.after, "expiry.after")
             if expiry.reward is not None:
@@ -248,7 +241,7 @@ class Service:
             raise Refused(409, f"the experiment {name!r} was deleted by another service just now")
         return self._open(kept)
 
-    async def let_go(self, hosted: Hosted) -> None:
+    async def let_go(self, hosted: HostedExperiment) -> None:
         """Serve an experiment no more; what was decided for it is kept when this returns."""
         hosted.check_idle()
         hosted.busy = "is being deleted"  # from now on nothing is decided
@@ -261,7 +254,7 @@ class Service:
             self.going.discard(hosted.tag)
             raise
 
-    def delete(self, hosted: Hosted) -> None:
+    def delete(self, hosted: HostedExperiment) -> None:
         """Remove an experiment, which was let go of, with its log."""
         try:
             if self.replication is None:
@@ -284,7 +277,7 @@ class Service:
         remove_keys_of(self.store, tag)
         self.keys.reload()
 
-    def pause(self, hosted: Hosted, paused: bool) -> None:
+    def pause(self, hosted: HostedExperiment, paused: bool) -> None:
         """Hand out no more decisions of an experiment, or go on."""
         if paused:
             with self.store.transaction():
@@ -295,11 +288,11 @@ class Service:
 
     # ---------------------------------------------------------------- repeats
 
-    def answer_before(self, hosted: Hosted, key: str, body: bytes) -> bytes | None:
+    def answer_before(self, hosted: HostedExperiment, key: str, body: bytes) -> bytes | None:
         """Return what the same request was answered before; refuse another request with its key."""
         known = hosted.answers.get(key)
         if known is None:
-            if self.store.is_shared:  # `look_up` has looked, or the commit will
+            if self.store.is_shared:  # the commit finds out whether another service has answered it
                 return None
             kept = self.store.recall(_ANSWERS + hosted.tag, key)
             if key not in kept:
@@ -311,27 +304,20 @@ class Service:
         self._have(hosted, key, known)
         return known[1]
 
-    async def look_up(self, hosted: Hosted, key: str) -> None:
-        """Find an answer that another service gave, where deciding again could not be taken back."""
-        if self.store.is_shared and not hosted.is_replica and key not in hosted.answers:
-            kept = await asyncio.to_thread(self.store.recall, _ANSWERS + hosted.tag, key)
-            if key in kept and key not in hosted.answers:
-                self._have(hosted, key, _split(kept[key]))
-
-    def _have(self, hosted: Hosted, key: str, known: tuple[bytes, bytes]) -> None:
-        """Have digest and answer of a request at hand, and those of the oldest no more."""
+    def _have(self, hosted: HostedExperiment, key: str, known: tuple[bytes, bytes]) -> None:
+        """Cache digest and answer of a request; evict the oldest."""
         hosted.answers[key] = known
         if len(hosted.answers) > 2 * self.settings.most_waiting:
             hosted.answers.popitem(last=False)
 
-    def take_answer(self, hosted: Hosted, key: str, body: bytes, kept: bytes) -> bytes:
+    def take_answer(self, hosted: HostedExperiment, key: str, body: bytes, kept: bytes) -> bytes:
         """Return what another service answered to the same request."""
         self._have(hosted, key, _split(kept))
         answer = self.answer_before(hosted, key, body)
         assert answer is not None
         return answer
 
-    def remember_answer(self, hosted: Hosted, key: str, body: bytes, answer: bytes) -> Note:
+    def remember_answer(self, hosted: HostedExperiment, key: str, body: bytes, answer: bytes) -> Note:
         """Return the note to keep, so that the request can be repeated."""
         digest = _digest(body)
         self._have(hosted, key, (digest, answer))

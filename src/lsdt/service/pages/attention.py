@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lsdt.agent.drift import Blocked
-    from lsdt.service.hosting import Hosted, Point, Service
+    from lsdt.service.hosting import HostedExperiment, Point, Service
     from lsdt.service.outlook import Findings
     from lsdt.storage import Store
 
@@ -31,13 +31,11 @@ def of_service(service: Service) -> list[str]:
     return [*_store(service), *_disk(service.store), *_commits(service)]
 
 
-def of_experiment(service: Service, hosted: Hosted, findings: Findings) -> list[str]:
+def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings) -> list[str]:
     """Return what is wrong, for the page of an experiment."""
     told = of_service(service)
     if hosted.paused:
         told.append("The experiment is paused and hands out no decisions; POST .../pause goes on.")
-    if hosted.leader and service.following is None:
-        told.append(f"Another service decides for this experiment, and this one follows: {hosted.leader}.")
     if hosted.expiry is None:  # else they close by themselves, and grow until the first ones do
         growth = pending_growth(hosted.activity.history(), hosted.agent.n_pending, now() / 1e6)
         if growth:
@@ -50,7 +48,7 @@ def of_experiment(service: Service, hosted: Hosted, findings: Findings) -> list[
     return [*told, *findings.drift, *_blocked(hosted, findings.blocked)]
 
 
-def _blocked(hosted: Hosted, blocked: Sequence[Blocked]) -> list[str]:
+def _blocked(hosted: HostedExperiment, blocked: Sequence[Blocked]) -> list[str]:
     """Return a sentence on arms whose oldest open decision may never be closed; an expiry closes it."""
     if not blocked or hosted.expiry is not None:
         return []

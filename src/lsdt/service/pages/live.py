@@ -9,8 +9,8 @@ from weakref import WeakKeyDictionary
 
 from starlette.concurrency import run_in_threadpool
 
-from lsdt.agent.replica import Replica
 from lsdt.service.answers import encode
+from lsdt.service.hosting import log_position
 from lsdt.service.pages.attention import of_experiment
 from lsdt.service.pages.view import overview
 
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
-    from lsdt.agent import Agent
-    from lsdt.service.hosting import Hosted, Service
+    from lsdt.service.hosting import HostedExperiment, Service
     from lsdt.service.outlook import Findings
 
 FRAGMENTS = ("cards", "line", "best", "out", "suspects", "attention", "log")
@@ -29,21 +28,19 @@ _LONGEST = 10.0  # seconds after which everything is looked at again, though nob
 _SHORTEST, _MOST_SHARE = 1.0, 0.05  # seconds between two pushes; the part of one that computing may take
 
 
-def _position(agent: Agent) -> int | None:
-    return agent.place.position if isinstance(agent, Replica) else None
-
-
 class Live:
     """The parts of the pages that change, of all experiments."""
 
     def __init__(self, service: Service, templates: Environment) -> None:
         self._service, self._templates = service, templates
-        self._made: WeakKeyDictionary[Hosted, tuple[float, tuple[Any, ...], dict[str, str]]]
-        self._locks: WeakKeyDictionary[Hosted, asyncio.Lock]
-        self._told: WeakKeyDictionary[Hosted, tuple[dict[str, str], dict[str, str], float, float, bytes]]
+        self._made: WeakKeyDictionary[HostedExperiment, tuple[float, tuple[Any, ...], dict[str, str]]]
+        self._locks: WeakKeyDictionary[HostedExperiment, asyncio.Lock]
+        self._told: WeakKeyDictionary[
+            HostedExperiment, tuple[dict[str, str], dict[str, str], float, float, bytes]
+        ]
         self._made, self._locks, self._told = WeakKeyDictionary(), WeakKeyDictionary(), WeakKeyDictionary()
 
-    async def fragments(self, hosted: Hosted) -> dict[str, str]:
+    async def fragments(self, hosted: HostedExperiment) -> dict[str, str]:
         """Return the HTML of every part, at most a second old where something changed."""
         lock = self._locks.setdefault(hosted, asyncio.Lock())
         async with lock:
@@ -60,18 +57,23 @@ class Live:
             self._made[hosted] = monotonic() + wait, mark, parts
             return parts
 
-    def _render(self, hosted: Hosted, findings: Findings) -> dict[str, str]:
+    def _render(self, hosted: HostedExperiment, findings: Findings) -> dict[str, str]:
         service = self._service
         shown = overview(hosted) | {
             "metrics": service.metrics,
-            "position": None if service.following is None else _position(hosted.agent),
+            "position": None if service.following is None else log_position(hosted.agent),
             "outlook": findings.outlook,
             "attention": of_experiment(service, hosted, findings),
         }
         return {name: self._templates.get_template(f"{name}.html").render(**shown) for name in FRAGMENTS}
 
     def _news(
-        self, hosted: Hosted, before: dict[str, str], parts: dict[str, str], since: float, newest: float
+        self,
+        hosted: HostedExperiment,
+        before: dict[str, str],
+        parts: dict[str, str],
+        since: float,
+        newest: float,
     ) -> bytes:
         """Return the event for whoever has seen `before`: mostly the same for all who watch."""
         told = self._told.get(hosted)
@@ -83,7 +85,7 @@ class Live:
         self._told[hosted] = before, parts, since, newest, made
         return made
 
-    async def pushes(self, hosted: Hosted) -> AsyncIterator[bytes]:
+    async def pushes(self, hosted: HostedExperiment) -> AsyncIterator[bytes]:
         """Yield events: the parts that changed, and the points of the curves since the last."""
         service, before, since = self._service, _NOTHING, 0.0
         hosted.n_watching += 1

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.service.hosting import Hosted
+    from lsdt.service.hosting import HostedExperiment
     from lsdt.side_information import SideInformation
 
 _MOST_DOTS = 300
@@ -44,7 +44,7 @@ class Dot(NamedTuple):
     title: str
 
 
-def overview(hosted: Hosted) -> dict[str, Any]:
+def overview(hosted: HostedExperiment) -> dict[str, Any]:
     """Return everything that the page of an experiment shows."""
     agent = hosted.agent
     frame = agent.to_frame()
@@ -78,7 +78,7 @@ def called(side: SideInformation, arm: Any) -> str:
     return side.show(side.index(arm))
 
 
-def _rate(hosted: Hosted) -> dict[str, Any] | None:
+def _rate(hosted: HostedExperiment) -> dict[str, Any] | None:
     """Return the reward rate, and how long ago the newest decision that it counts was asked for, if known."""
     found = hosted.activity.rate()
     return None if found is None else found._asdict() | {"age": _age(found.before)}
@@ -105,7 +105,7 @@ def in_words(seconds: float) -> str:
     return f"{seconds / 86_400:.0f} days"
 
 
-def log_rows(hosted: Hosted) -> list[dict[str, Any]]:
+def log_rows(hosted: HostedExperiment) -> list[dict[str, Any]]:
     """Return the last events, the newest first."""
     side, now = hosted.agent.side, time()
     return [
@@ -139,7 +139,7 @@ def _best_rows(best: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _suspects(hosted: Hosted) -> list[dict[str, Any]] | str:
+def _suspects(hosted: HostedExperiment) -> list[dict[str, Any]] | str:
     if hosted.agent.side.n_arms > _MOST_SUSPECTED:
         return "With this many arms they are looked for on request only: GET .../suspects."
     try:

@@ -24,6 +24,7 @@ from lsdt.policies.policy import parse_policy
 from lsdt.reproduce.framework.claims import Claim, at_most, mean_of, number, ratio_of, share_of
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import on_workers
+from lsdt.storage import Event, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,11 +181,11 @@ def _play(
     noticed, false_alarm = math.nan, False
     for played, coin in enumerate(coins.tolist(), 1):
         number = learner.next_number
-        learner.advance(number)
-        arm, _ = learner.select(number, None)
-        learner.open_decision(number, arm, number, 0)
-        learner.close_decision(number, arm, float(coin < chances[arm]), number)
-        arms.append(arm)
+        asked = learner.decide(number, time=number)
+        learner.apply(asked, epoch=0)
+        told = Event(Kind.TELL, number, number, asked.arm, float(coin < chances[asked.arm]))
+        learner.apply(told, epoch=0)
+        arms.append(asked.arm)
         if played % _LOOK == 0 and math.isnan(noticed):
             listed = {change.arm for change in changed_arms(learner, risk)}
             noticed = float(played) if listed & changed else math.nan

@@ -29,7 +29,7 @@ _KINDS = ("<i4", "<i8", "<f8")
 _FRONT = struct.Struct("<8sIIQ")
 
 
-def framed(magic: bytes, version: int, head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+def encode_frame(magic: bytes, version: int, head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
     """Return a head and arrays as bytes."""
     listed = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
     raw = json.dumps({**head, "arrays": listed}).encode()

@@ -1,4 +1,4 @@
-"""What one agent learned, for another to learn: merged, checked, and kept in a log."""
+"""Rewards that one agent was told, for another to learn: summed, checked, and kept in a log."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._validation import LARGEST_REWARD
-from lsdt.agent.frames import framed, own_errors, parse
+from lsdt.agent.binary_format import encode_frame, own_errors, parse
 from lsdt.errors import InvalidFile
 from lsdt.policies.situation import MOST_ROUNDS
 from lsdt.side_information.io.arrays import exact_array
@@ -21,8 +21,8 @@ _FORMAT = 2
 _TALLIES = ("counts", "sums", "squares")
 
 
-class Lesson(NamedTuple):
-    """What agents were told.
+class TallyDelta(NamedTuple):
+    """The rewards that agents were told, by arm.
 
     Attributes
     ----------
@@ -44,51 +44,52 @@ class Lesson(NamedTuple):
     agents: tuple[str, ...]
     open: NDArray[np.int64]
 
-    def renumber(self, places: NDArray[np.int64], n_arms: int) -> Lesson:
-        """Return the same for arms that are numbered `places` among `n_arms`."""
-        tallies, left = ([_spread(part, places, n_arms) for part in parts] for parts in self[:2])
-        return Lesson(tallies, left, self.n_told, self.agents, _spread(self.open, places, n_arms))
+    def renumber(self, places: NDArray[np.int64], n_arms: int) -> TallyDelta:
+        """Return a copy with arms renumbered by `places`, among `n_arms`."""
+        tallies, left = ([renumber_tally(part, places, n_arms) for part in parts] for parts in self[:2])
+        return TallyDelta(tallies, left, self.n_told, self.agents, renumber_tally(self.open, places, n_arms))
 
-    def plus(self, other: Lesson) -> Lesson:
-        """Return what both say."""
+    def plus(self, other: TallyDelta) -> TallyDelta:
+        """Return the sum of both."""
         tallies = [a + b for a, b in zip(self.tallies, other.tallies, strict=True)]
         left = [a + b for a, b in zip(self.left, other.left, strict=True)]
         agents, n_told = self.agents + other.agents, self.n_told + other.n_told
-        return Lesson(tallies, left, n_told, agents, self.open + other.open)
+        return TallyDelta(tallies, left, n_told, agents, self.open + other.open)
 
     def to_bytes(self) -> bytes:
-        """Return it as the data of an event; arms of which nothing was told are left out."""
+        """Return the tallies as the data of an event; arms without any are left out."""
         arms = np.flatnonzero((self.tallies[0] > 0) | (self.left[0] > 0.0) | (self.open > 0))
         arrays: dict[str, NDArray[Any]] = {"arms": arms, "open": self.open[arms]}
         arrays |= {name: part[arms] for name, part in zip(_TALLIES, self.tallies, strict=True)}
         arrays |= {f"left_{name}": part[arms] for name, part in zip(_TALLIES, self.left, strict=True)}
-        return framed(MAGIC, _FORMAT, {"told": self.n_told, "agents": list(self.agents)}, arrays)
+        return encode_frame(MAGIC, _FORMAT, {"told": self.n_told, "agents": list(self.agents)}, arrays)
 
 
-def _spread(part: NDArray[Any], places: NDArray[np.int64], n_arms: int) -> NDArray[Any]:
-    new = np.zeros(n_arms, part.dtype)
-    new[places] = part
+def renumber_tally(tally: NDArray[Any], places: NDArray[np.int64], n_arms: int) -> NDArray[Any]:
+    """Return a tally with arms renumbered by `places`, among `n_arms`."""
+    new = np.zeros(n_arms, tally.dtype)
+    new[places] = tally
     return new
 
 
-def lesson_of_bytes(data: bytes | None, n_arms: int) -> Lesson:
-    """Return a lesson again; what is damaged is refused."""
+def tally_delta_of_bytes(data: bytes | None, n_arms: int) -> TallyDelta:
+    """Read tallies back from an event; refuse damaged ones."""
     if data is None:
         raise InvalidFile("the log has a merge without what was merged")
     head, arrays = parse(data, MAGIC, _FORMAT)
     with own_errors():
         arms = exact_array(arrays, "arms", np.int64, (None,))
         if not ((arms >= 0) & (arms < n_arms)).all() or len(np.unique(arms)) < len(arms):
-            raise InvalidFile("the log merges rewards of arms that there are not")
+            raise InvalidFile("the log merges rewards for unknown arms")
         parts: list[NDArray[Any]] = []
         for name in (*_TALLIES, *(f"left_{name}" for name in _TALLIES), "open"):
             kind = np.int64 if name in ("counts", "open") else np.float64
             values = exact_array(arrays, name, kind, (len(arms),))
             least = 0.0 if name.endswith(("counts", "open")) else -math.inf
             if not ((values >= least) & (np.abs(values) <= MOST_ROUNDS * LARGEST_REWARD**2)).all():
-                raise InvalidFile("the log merges rewards that cannot be")
-            parts.append(_spread(values, arms, n_arms))
+                raise InvalidFile("the log merges impossible rewards")
+            parts.append(renumber_tally(values, arms, n_arms))
         n_told = head["told"]
         if isinstance(n_told, bool) or not isinstance(n_told, int) or not 0 <= n_told <= MOST_ROUNDS:
             raise InvalidFile(f"the log merges {n_told!r} rewards")
-        return Lesson(parts[:3], parts[3:6], n_told, tuple(map(str, head["agents"])), parts[6])
+        return TallyDelta(parts[:3], parts[3:6], n_told, tuple(map(str, head["agents"])), parts[6])

@@ -1,4 +1,4 @@
-"""An agent in a store: found by its name, made where there is none, brought to where it was."""
+"""An agent in a store: found by its name, made where there is none, restored from snapshot and log."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt.agent import snapshot
 from lsdt.agent.half_life import checked_half_life
+from lsdt.agent.journal import LocalJournal, SharedJournal
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.policies.policy import parse_policy
 from lsdt.problems.rewards import checked_rewards
@@ -14,14 +15,13 @@ from lsdt.side_information import SideInformation
 from lsdt.side_information.io.arrays import fingerprint
 from lsdt.side_information.layouts.subset import with_epsilon
 from lsdt.storage import Store, open_store
-from lsdt.storage.store import checked_name
+from lsdt.storage.store import another, checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from lsdt.agent.agent import Agent
-    from lsdt.agent.snapshot import Contents
-    from lsdt.storage import Entry, Lease
+    from lsdt.agent.learner import Learner
 
 _OPTIONS = ("policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "progress")
 
@@ -34,42 +34,75 @@ def opened_store(store: str | Store, durability: str) -> Store:
     return store
 
 
-def lease_of(store: Store, name: str, new: Callable[[], tuple[str, bytes]]) -> Lease:
-    """Return the lease of an experiment; where there is none, make it of what `new` returns."""
-    checked_name(name)
-    if store.find(name) is None:
-        try:
-            about_it, blob = new()
-        except InvalidInput as error:
-            if "to begin one" not in str(error):
-                raise
-            names = ", ".join(repr(each.name) for each in store.list()[:10]) or "none yet"
-            raise InvalidInput(
-                f"there is no experiment {name!r} in {store.url} (there: {names}); {error}"
-            ) from None
-        store.create(name, about_it, blob)
-    return store.lease(name)
-
-
-def restored(
+def ensure_experiment(
     store: Store,
-    lease: Lease,
-    make: Callable[[Contents], Agent],
-    fold: Callable[[Agent, Sequence[Entry]], None],
-) -> Agent:
-    """Return the agent of a store: its newest snapshot that is whole, and all events behind it."""
-    name = lease.name
+    name: str,
+    side: SideInformation | None,
+    make: Callable[[SideInformation], tuple[str, bytes]],
+) -> None:
+    """Create an experiment, of the description and snapshot that `make` returns, unless there is one."""
+    checked_name(name)
+    if store.find(name) is not None:
+        return
+    if side is None:
+        names = ", ".join(repr(each.name) for each in store.list()[:10]) or "none yet"
+        raise InvalidInput(
+            f"there is no experiment {name!r} in {store.url} (there: {names}); give side=, the side "
+            "information, to begin one"
+        )
+    try:
+        store.create(name, *make(side))
+    except InvalidInput:
+        if store.find(name) is None:  # else another process was faster
+            raise
+
+
+def open_local(store: Store, name: str, snapshot_every: int) -> tuple[Learner, LocalJournal]:
+    """Return the learner of an experiment, and the journal of its only writer."""
+    lease = store.lease(name)
+    try:
+        position, learner = _newest(store, name)
+        for entries in store.read(name, position):
+            learner = learner.apply_events(entries)
+    except BaseException:
+        lease.release()
+        raise
+    return learner, LocalJournal(lease, snapshot_every)
+
+
+def open_shared(
+    store: Store, name: str, snapshot_every: int, *, follow: bool = False
+) -> tuple[Learner, SharedJournal]:
+    """Return the learner of an experiment, and the journal of one of several writers, or of a follower."""
+    number = store.number(name)
+    position, learner = _newest(store, name)
+    lease = None if follow else store.lease(name, exclusive=False)
+    journal = SharedJournal(store, store.cursor(name, position), snapshot_every, lease)
+    try:
+        while entries := journal.read_new():
+            learner = journal.read_back(learner, entries)
+        # Numbers ascend: if it is still the same one, everything read belongs to it.
+        if not number == store.number(name) == journal.cursor.number:
+            raise another(name)
+        if lease is not None:
+            journal.reserve_numbers(1)
+    except BaseException:
+        if lease is not None:
+            lease.release()
+        raise
+    return learner, journal
+
+
+def _newest(store: Store, name: str) -> tuple[int, Learner]:
+    """Return the newest intact snapshot of an experiment, and its position."""
     kept = store.latest(name)
     if kept is None:
         raise InvalidFile(f"the experiment {name!r} has no snapshot that is whole; restore a backup")
-    agent = make(snapshot.from_bytes(kept.blob))
-    for entries in store.read(name, kept.position):
-        fold(agent, entries)
-    return agent
+    return kept.position, snapshot.from_bytes(kept.blob)
 
 
 def about(side: SideInformation, agent: Agent, options: dict[str, Any]) -> str:
-    """Return what a store writes down of a new agent: what a later opening is compared with."""
+    """Return the description of a new agent, which later openings are compared with."""
     return json.dumps(
         {
             "side": fingerprint(with_epsilon(side, options.get("epsilon"))),
@@ -89,13 +122,13 @@ def _parsed(text: str) -> dict[str, Any]:
         known = {key: made[key] for key in ("side", "policy", "auto", "rewards", "horizon", "seed")}
         return known | {"forget": made.get("forget")}
     except (ValueError, KeyError, TypeError):
-        raise InvalidFile(f"this is not what an agent writes down of itself: {text[:100]!r}") from None
+        raise InvalidFile(f"this does not describe an agent: {text[:100]!r}") from None
 
 
 def check_same(
     store: Store, name: str, agent: Agent, side: SideInformation | None, options: dict[str, Any]
 ) -> None:
-    """Refuse what is given for an agent that was made with something else."""
+    """Refuse options that differ from those the agent was made with."""
     unknown = set(options) - set(_OPTIONS)
     if unknown:
         raise TypeError(f"Agent.open() got an unexpected keyword argument {sorted(unknown)[0]!r}")
@@ -149,24 +182,3 @@ def _in_words(word: str, made: dict[str, Any]) -> str:
     if word == "rewards":
         return f"{value['family']} with sigma {value['sigma']:g}"
     return repr(value)
-
-
-def side_of(entry: Entry) -> tuple[SideInformation, list[int]]:
-    """Return the side information of an extension, and which arms retire with it."""
-    if entry.data is None:
-        raise InvalidFile(f"the extension at position {entry.position} of the log has no side information")
-    return snapshot.side_from_bytes(entry.data)
-
-
-def mark_of(side: SideInformation) -> int:
-    """Return a number, hardly ever the same for different side information, that fits the log."""
-    return int(fingerprint(side), 16) >> 1
-
-
-def goes_on_from(entry: Entry, side: SideInformation) -> bool:
-    """Return whether an extension was made for this side information.
-
-    A replica marks what it extends. Where another one was faster, the mark does not fit any more, and every
-    replica passes the extension over. An agent that is alone leaves no mark.
-    """
-    return entry.number < 0 or entry.number == mark_of(side)

@@ -1,0 +1,314 @@
+"""Where the events of an agent go, and when they change it.
+
+    Journal         nothing is kept: an agent in memory
+    LocalJournal    one writer: events are queued in order and applied at once, and answered when durable
+    SharedJournal   several writers: events are appended, and applied when they are read back from the log
+
+An agent decides, hands the event to its journal, and answers when the journal has written it. Any failure to
+write is final (fail-stop): what is in memory may then be ahead of the log.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from time import sleep
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsdt.agent import snapshot
+from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
+from lsdt.storage import Event, Kind, new_epoch, now
+from lsdt.storage.events import CLOSING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lsdt.agent.learner import Learner
+    from lsdt.storage import Entry, Lease, LogCursor, Store
+
+EVERY = 100_000  # events between two snapshots in a store
+_PAUSE = 0.001  # seconds between two looks for events of our own that others hold up
+_ASK = int(Kind.ASK)
+_NONE: frozenset[int] = frozenset()
+
+
+class PendingSnapshot(NamedTuple):
+    """A snapshot to be written: its event, its bytes, and for a shared log the position it belongs to."""
+
+    event: Event
+    blob: bytes
+    position: int | None
+
+
+class Batch(NamedTuple):
+    """What an agent hands over to be written, in this order."""
+
+    events: list[Event]
+    snapshot: PendingSnapshot | None
+
+
+class Journal:
+    """The journal of an agent in memory, and what all journals have in common.
+
+    Attributes
+    ----------
+    epoch : int
+        64 random bits, which every decision made through this journal carries.
+    lease : Lease or None
+        The right to write to a log.
+    is_shared : bool
+        Whether others write to the log, and events are applied when they are read back.
+    closing : set of int
+        Decisions whose end is written but not read back; empty unless the log is shared.
+    """
+
+    is_shared = False
+    lease: Lease | None = None
+    closing: set[int] | frozenset[int] = _NONE
+
+    def __init__(self) -> None:
+        self.epoch = new_epoch()
+
+    def next_number(self, learner: Learner) -> int:
+        """Return the number of the next decision."""
+        return learner.next_number
+
+    def reserve_numbers(self, n: int) -> None:
+        """Make sure that there are numbers for `n` decisions."""
+
+    def accept(self, learner: Learner, event: Event, after: Learner | None = None) -> Learner:
+        """Take in an event, and return the learner after it; `after` is that one, if known already."""
+        return learner.apply(event, self.epoch) if after is None else after
+
+    def drain(self, learner: Learner) -> Batch:
+        """Return what is to be written, which from now on is the caller's to write."""
+        return Batch([], None)
+
+    def write(self, learner: Learner) -> int:
+        """Write what was accepted and wait until it is durable; return how many events were repeats."""
+        return 0
+
+    def take_snapshot(self, learner: Learner) -> bytes:
+        """Return a snapshot; a store gets it with what is written next."""
+        learner.apply(Event(int(Kind.SNAPSHOT), now()), self.epoch)
+        return snapshot.to_bytes(learner)
+
+    def close(self, learner: Learner | None) -> None:
+        """Write what is left, with a last snapshot, and let the store go; without a learner only let go."""
+
+    def _lease(self) -> Lease:
+        if self.lease is None:
+            raise StoreLocked("this agent has no right to write to its log")
+        return self.lease
+
+
+class LocalJournal(Journal):
+    """The journal of the only agent that writes to a log.
+
+    Parameters
+    ----------
+    lease : Lease
+        The exclusive right to write.
+    snapshot_every : int
+        Take a snapshot after so many events; 0 for never.
+    """
+
+    def __init__(self, lease: Lease, snapshot_every: int) -> None:
+        self.lease, self.epoch = lease, lease.writer
+        self._every, self._n_since = snapshot_every, 0
+        self._queue: list[Event] = []
+        self._taken: tuple[int, bytes] | None = None  # a snapshot, and how many events were queued then
+
+    def accept(self, learner: Learner, event: Event, after: Learner | None = None) -> Learner:
+        """Apply an event at once, and queue it."""
+        self._queue.append(event)
+        return learner.apply(event, self.epoch) if after is None else after
+
+    def drain(self, learner: Learner) -> Batch:
+        """Return what is queued, with a snapshot where one is due."""
+        events, taken, self._queue, self._taken = self._queue, self._taken, [], None
+        self._n_since += len(events)
+        if taken is None and not 0 < self._every <= self._n_since:
+            return Batch(events, None)
+        self._n_since = 0
+        blob = taken[1] if taken is not None and taken[0] == len(events) else snapshot.to_bytes(learner)
+        event = Event(int(Kind.SNAPSHOT), now())
+        learner.apply(event, self.epoch)
+        return Batch(events, PendingSnapshot(event, blob, None))
+
+    def write(self, learner: Learner) -> int:
+        """Write what is queued; an event that the log has already means that there is another writer."""
+        lease = self._lease()
+        insert_batch(lease, self.drain(learner))
+        lease.store.commit()
+        return 0
+
+    def take_snapshot(self, learner: Learner) -> bytes:
+        """Return a snapshot; one is written next, of what is then the state."""
+        blob = snapshot.to_bytes(learner)
+        self._taken = len(self._queue), blob
+        return blob
+
+    def close(self, learner: Learner | None) -> None:
+        """Insert what is left, with a last snapshot, and give lease and store back.
+
+        The store commits when it is closed, or with what others write to it.
+        """
+        lease = self._lease()
+        try:
+            if learner is not None:
+                if self._every and (self._n_since or self._queue):
+                    self.take_snapshot(learner)
+                insert_batch(lease, self.drain(learner))
+        finally:
+            self.lease = None
+            lease.release()
+            lease.store.close()
+
+
+class SharedJournal(Journal):
+    """The journal of one of several agents that write to one log.
+
+    The state is what the log says up to `cursor`, in the order that all agents share, so agents that have
+    read the same log are equal. A decision is made on that state and on the agent's own decisions that are
+    not read back yet. Numbers of decisions are reserved in blocks: no two agents use the same.
+
+    Parameters
+    ----------
+    store : Store
+        Where the log is; it is closed with the journal.
+    cursor : LogCursor
+        How far the log was read.
+    snapshot_every : int
+        Take a snapshot after so many events; 0 for never.
+    lease : Lease, optional
+        The right to write; without one, the log is only followed.
+    """
+
+    is_shared = True
+
+    def __init__(
+        self, store: Store, cursor: LogCursor, snapshot_every: int, lease: Lease | None = None
+    ) -> None:
+        super().__init__()
+        self.store, self.cursor, self.lease = store, cursor, lease
+        self.closing: set[int] = set()
+        self.n_block = 1_000
+        self.own_extension = 0  # the time of the last extension of ours that was read back
+        self._every, self._n_since = snapshot_every, 0
+        self._queue: list[Event] = []
+        self._numbers: deque[int] = deque()
+        self._snapshot: PendingSnapshot | None = None
+        self._n_unread = 0  # events of ours that are in the log and not read back
+        if lease is not None:
+            self.epoch = lease.writer
+
+    # ---------------------------------------------------------------- numbers
+
+    @property
+    def n_numbers(self) -> int:
+        """How many decisions can be made before more numbers have to be reserved."""
+        return len(self._numbers)
+
+    def add_numbers(self, first: int, n: int) -> None:
+        """Take `n` numbers from `first` on, which the store reserved for this journal."""
+        self._numbers.extend(range(first, first + n))
+
+    def reserve_numbers(self, n: int) -> None:
+        """Reserve numbers for at least `n` decisions."""
+        if len(self._numbers) < n:
+            block = max(n, self.n_block)
+            self.add_numbers(self.store.reserve_numbers(self._lease(), block), block)
+
+    def next_number(self, learner: Learner) -> int:
+        """Return a reserved number."""
+        if not self._numbers:
+            raise InvalidInput("no numbers are left for decisions; reserve some first")
+        return self._numbers.popleft()
+
+    # ---------------------------------------------------------------- writing
+
+    def accept(self, learner: Learner, event: Event, after: Learner | None = None) -> Learner:
+        """Queue an event; until it is read back, only the next decisions take it into account."""
+        if event.kind == _ASK:
+            learner.reserve_pending(event)
+        elif event.kind in CLOSING:
+            self.closing.add(event.number)
+        self._queue.append(event)
+        return learner
+
+    def release(self, learner: Learner, events: Sequence[Event]) -> None:
+        """Forget drained events that will not be written after all."""
+        learner.release_pending(event.number for event in events if event.kind == _ASK)
+        self.closing.difference_update(event.number for event in events if event.kind in CLOSING)
+
+    def drain(self, learner: Learner) -> Batch:
+        """Return what is queued, and a snapshot if one was taken."""
+        batch, self._queue, self._snapshot = Batch(self._queue, self._snapshot), [], None
+        return batch
+
+    def write(self, learner: Learner) -> int:
+        """Write what is queued; which events are new is for the log to say."""
+        lease, batch = self._lease(), self.drain(learner)
+        with self.store.transaction():
+            new = insert_batch(lease, batch)
+        self._n_unread = sum(new)
+        return len(new) - self._n_unread
+
+    def take_snapshot(self, learner: Learner) -> bytes:
+        """Return what the log says up to the cursor, and write it next."""
+        blob = snapshot.to_bytes(learner)
+        if self.lease is not None:
+            self._snapshot = PendingSnapshot(Event(int(Kind.SNAPSHOT), now()), blob, self.cursor.position)
+        self._n_since = 0
+        return blob
+
+    # ---------------------------------------------------------------- reading back
+
+    def read_back(self, learner: Learner, entries: Sequence[Entry]) -> Learner:
+        """Apply what was read from the log, and return the learner after it."""
+        learner = learner.apply_events(entries)
+        for entry in entries:
+            if self.closing and entry.kind in CLOSING:
+                self.closing.discard(entry.number)
+            if entry.writer == self.epoch:
+                self._n_unread = max(0, self._n_unread - 1)
+                if entry.kind == Kind.EXTEND:
+                    self.own_extension = entry.time
+        self._n_since += len(entries)
+        if 0 < self._every <= self._n_since and self.lease is not None:
+            self.take_snapshot(learner)
+        return learner
+
+    def read_new(self, *, wait: bool = False) -> Sequence[Entry]:
+        """Return some of what is new in the log; with `wait`, nothing only when all of ours was read."""
+        while True:
+            (entries,) = self.store.read_new([self.cursor])
+            if entries or not wait or not self._n_unread:
+                return entries
+            sleep(_PAUSE)  # an earlier transaction of somebody else is still open
+
+    def close(self, learner: Learner | None) -> None:
+        """Write what is left, with a last snapshot, and give lease and store back."""
+        try:
+            if learner is not None and self.lease is not None:
+                if self._every and self._n_since:
+                    self.take_snapshot(learner)
+                self.write(learner)
+        finally:
+            lease, self.lease = self.lease, None
+            if lease is not None:
+                lease.release()
+            self.store.close()
+
+
+def insert_batch(lease: Lease, batch: Batch) -> Sequence[bool]:
+    """Insert a batch into the open transaction of its store; say which events were new."""
+    new = lease.insert(batch.events) if batch.events else ()
+    if lease.exclusive and not all(new):
+        raise StoreFailed(
+            f"the log of {lease.name!r} has one of these decisions already: somebody else wrote to it; open "
+            "the agent again"
+        )
+    if batch.snapshot is not None:
+        lease.store.snapshot(lease, *batch.snapshot)
+    return new
