@@ -191,12 +191,11 @@ def test_a_failed_commit_is_for_good_until_the_agent_is_opened_again(url):
     real = store._writes
 
     class Full:
-        in_transaction = property(lambda self: real.in_transaction)
+        def commit(self):
+            raise sqlite_error("database or disk is full")
 
-        def execute(self, statement, *values):
-            if statement == "COMMIT":
-                raise sqlite_error("database or disk is full")
-            return real.execute(statement, *values)
+        def __getattr__(self, name):
+            return getattr(real, name)
 
     store._writes = Full()
     with pytest.raises(StoreFailed, match="database or disk is full; make sure that the disk has room"):

@@ -98,6 +98,37 @@ def test_no_bit_of_a_row_changes_what_is_read(path, table):
     assert n_refused > 500
 
 
+@pytest.mark.parametrize("column", ["name", "about"])
+def test_a_text_that_damage_made_null_is_refused(path, column):
+    nullify(path, "experiments", column)
+    with open_store(f"sqlite:///{path}", read_only=True) as store:
+        (record,) = store.list()
+        with pytest.raises(DamagedStore, match="does not fit its checksum"):
+            record.check()
+
+
+def test_a_snapshot_that_damage_made_null_is_passed_over(path):
+    with open_store(f"sqlite:///{path}") as store:
+        store.snapshot(store.lease("x"), Event(Kind.SNAPSHOT, 8), b"later")
+        store.commit()
+    nullify(path, "snapshots", "blob", "WHERE position > 0")
+    with open_store(f"sqlite:///{path}", read_only=True) as store:
+        assert store.latest("x").blob == b"begin"
+
+
+def nullify(path, table, column, which=""):
+    """Write a NULL where the table allows none, as flipped bits in the header of a row do."""
+    with closing(sqlite3.connect(path)) as other, other:
+        other.execute("PRAGMA writable_schema = ON")
+        for kind in ("TEXT", "BLOB"):
+            other.execute(
+                "UPDATE sqlite_master SET sql = replace(sql, ?, ?) WHERE name = ?",
+                (f"{column} {kind} NOT NULL", f"{column} {kind}", table),
+            )
+    with closing(sqlite3.connect(path)) as other, other:
+        assert other.execute(f"UPDATE {table} SET {column} = NULL {which}").rowcount == 1
+
+
 @pytest.mark.parametrize("n_lost", [1, 3])
 def test_events_lost_behind_a_snapshot_are_noticed(tmp_path, n_lost):
     """The snapshot knows what they did, so nothing else would miss them until somebody exports the log."""

@@ -180,22 +180,6 @@ def test_replicas_that_race_for_the_same_keys_do_not_wait_in_a_ring(replicas):
     assert sum(found) == 40
 
 
-def test_what_is_raised_within_a_transaction_takes_it_back(replicas):
-    first, second = replicas
-    lease = first.lease("x")
-
-    def interrupted():
-        with first.transaction():
-            lease.insert([ask(0)])
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
-    with pytest.raises(StoreFailed, match="interrupted"):
-        lease.append([ask(1)])
-    assert numbers(second) == []
-
-
 def test_an_experiment_that_was_deleted_meanwhile_cannot_be_written_to(replicas):
     first, second = replicas
     cursor = first.cursor("x", 0)

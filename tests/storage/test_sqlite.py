@@ -123,6 +123,19 @@ def test_a_failure_is_for_good_until_the_store_is_opened_again(path, statement):
         again.lease("x").append([ASK._replace(number=1)])
 
 
+def test_a_failed_store_that_is_discarded_late_leaves_the_new_one_alone(path):
+    filled(path)
+    failed = opened(path)
+    failed._writes = Failing(failed._writes, "COMMIT")
+    with pytest.raises(StoreFailed, match="disk I/O error"):
+        failed.create("y", "", b"")
+    with opened(path) as again:
+        failed.discard()
+        with opened(path) as shared:
+            assert shared is again
+        again.lease("x").append([ASK])
+
+
 class Failing:
     """A connection on which one statement fails."""
 
@@ -134,9 +147,11 @@ class Failing:
             raise sqlite3.OperationalError("disk I/O error")
         return self.real.execute(statement, *values)
 
-    @property
-    def in_transaction(self):
-        return self.real.in_transaction
+    def commit(self):
+        self.execute("COMMIT")
+
+    def __getattr__(self, name):
+        return getattr(self.real, name)
 
 
 def test_an_interrupted_insert_is_plainly_broken(path, monkeypatch):

@@ -1,9 +1,9 @@
-"""One log of events by URL: what an agent was asked and told, kept so that nothing answered is lost.
+"""Logs of events by URL: what an agent was asked and told, stored so that nothing acknowledged is lost.
 
-`store` is the protocol and its invariants, `events` what is in a log and the checksums that chain it. A
-store is one of `memory`, `sqlite` and `postgresql`; `migrations` holds their tables, `file_systems` says
-which disks SQLite cannot trust, `open_files` whether its files are still in their places, `forks` that a
-child may not use a store of its parent.
+`store` is the protocol with its invariants, `events` defines events and the checksums that chain them.
+`memory` is a store of its own; `sqlite` and `postgresql` are dialects of `sql_store`, which stands on the two
+connections of `fail_stop`. `migrations` has the tables, `postgresql_connection` gives up on a silent server,
+`file_systems` and `open_files` guard SQLite's files, and `forks` keeps children from using a parent's store.
 """
 
 from lsdt.storage.events import Entry, Event, Kind, new_epoch, now

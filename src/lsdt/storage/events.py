@@ -1,4 +1,4 @@
-"""What is in a log: events, and the checksums that chain them."""
+"""The events of a log, and the checksums that chain them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 START = 0  # the position before the first event
 _ROW = struct.Struct("<8sBqqqd")
-_LINK = blake2b(digest_size=8)  # to be copied, which is faster than making one
+_LINK = blake2b(digest_size=8)  # copied for each event, which is faster than a new one
 _WRITER = struct.Struct("<q")
 
 
 class Kind(IntEnum):
-    """What happened.
+    """The kinds of events.
 
     ``ASK`` opens a decision. ``TELL``, ``CANCEL`` and ``EXPIRE`` close one. ``OBSERVE`` is a reward without a
-    decision. ``EXTEND`` brings other side information, ``RETIRE`` takes an arm out of play or, with a reward
-    of 0, back in. ``SNAPSHOT`` marks where a snapshot was taken. ``MERGE`` brings what other agents learned.
+    decision. ``EXTEND`` replaces the side information. ``RETIRE`` takes an arm out of play or, with a reward
+    of 0, back in. ``SNAPSHOT`` marks where a snapshot was taken. ``MERGE`` adds what other agents learned.
     """
 
     ASK = 1
@@ -54,13 +54,13 @@ class Event(NamedTuple):
     time : int
         Microseconds since 1970, UTC.
     number : int
-        The number of the decision; -1 where there is none.
+        The number of the decision, or -1.
     arm : int
-        The index of the arm, as the side information of that moment counts; -1 where there is none.
+        The index of the arm in the side information at that time, or -1.
     reward : float or None
         What the arm paid. An ``EXPIRE`` without a reward teaches nothing.
     data : bytes or None
-        Whatever else there is: the mask of an ask, the side information of an extension.
+        Further content: the mask of an ask, the side information of an extension.
     """
 
     kind: int
@@ -75,16 +75,16 @@ event_of: Callable[[tuple[Any, ...]], Event] = partial(tuple.__new__, Event)  # 
 
 
 class Entry(NamedTuple):
-    """An event as it lies in a log.
+    """An event in a log.
 
     Attributes
     ----------
     position : int
-        Where: positions ascend in the order in which events are to be folded. They may leave gaps.
+        Positions ascend in the order in which events apply. They may have gaps.
     writer : int
-        Which lease wrote it: the random number that the lease drew (`new_epoch`).
+        The random number of the lease that wrote it (`new_epoch`).
     link : bytes
-        A checksum of the event and of the link before it of the same writer.
+        A checksum of the event and of the previous link of the same writer.
     kind, time, number, arm, reward, data
         The `Event`.
     """
@@ -101,20 +101,20 @@ class Entry(NamedTuple):
 
 
 def now() -> int:
-    """Return the time as events have it: microseconds since 1970."""
+    """Return the current time in microseconds since 1970."""
     return time_ns() // 1000
 
 
 def new_epoch() -> int:
-    """Return 64 random bits, which tell one opening of an agent or of a log from all others.
+    """Return 64 random bits that identify one opening of an agent or of a log.
 
-    A counter would not do: after a backup is restored it gives the same numbers again.
+    Not a counter, which would repeat its numbers after a backup is restored.
     """
     return int.from_bytes(urandom(8), "little", signed=True)
 
 
 def first_link(writer: int) -> bytes:
-    """Return what the first event of a writer is chained to."""
+    """Return the link that the first event of a writer is chained to."""
     return _WRITER.pack(writer)
 
 
@@ -128,17 +128,17 @@ def link_of(before: bytes, event: Event) -> bytes:
 
 
 def blob_checksum(position: int, blob: bytes) -> bytes:
-    """Return the checksum of a snapshot and of where it belongs."""
+    """Return the checksum of a snapshot and its position."""
     return blake2b(blob, digest_size=16, key=str(position).encode()).digest()
 
 
 def row_checksum(fields: tuple[int | str, ...], content: bytes) -> bytes:
-    """Return the checksum of a row that has one for itself: short fields, and one long one."""
+    """Return the checksum of a row with short fields and one long content."""
     return blake2b(repr(fields).encode() + content, digest_size=8).digest()
 
 
 def check_note(row: tuple[Any, ...], where: str) -> None:
-    """Refuse a note (scope, key, time, value, checksum) that was changed."""
+    """Raise `DamagedStore` if a note (scope, key, time, value, checksum) does not fit its checksum."""
     scope, key, time, value, checksum = row
     if not isinstance(value, bytes) or row_checksum((scope, key, time), value) != checksum:
         raise DamagedStore(
@@ -148,23 +148,23 @@ def check_note(row: tuple[Any, ...], where: str) -> None:
 
 
 def lost_events(position: int) -> DamagedStore:
-    """Return the error for events that a log without gaps lacks."""
+    """Return the error for missing events."""
     return DamagedStore(
         f"the log is damaged: events around position {position} are missing; restore the store from a backup"
     )
 
 
 def check_positions(entries: Sequence[Any], after: int) -> None:
-    """Refuse a gap in a log whose positions have none, and events that were moved."""
+    """Raise `DamagedStore` if positions do not follow one another: events are missing or were moved."""
     for expected, entry in enumerate(entries, after + 1):
         if entry[0] != expected:
             raise lost_events(expected)
 
 
 def check_writers(entries: Sequence[Any], links: dict[int, bytes], known: Callable[[], set[int]]) -> None:
-    """Refuse events of writers that never opened the log: of such an event, the writer was changed.
+    """Raise `DamagedStore` if an event has a writer that never opened the log.
 
-    `links` has the writers known so far; `known` looks up all that there are, where an event has another.
+    `links` has the writers seen so far; `known` looks up all of them, if an event has another.
     """
     others = {entry[1] for entry in entries} - links.keys()
     strangers = others - known() if others else others
@@ -177,10 +177,10 @@ def check_writers(entries: Sequence[Any], links: dict[int, bytes], known: Callab
 
 
 def check_chain(entries: Iterable[Entry], links: dict[int, bytes]) -> None:
-    """Refuse entries that were changed, lost or swapped.
+    """Raise `DamagedStore` if entries were changed, lost or swapped.
 
-    `links` has the last link of every writer so far, and is brought up to date. The first event of a writer
-    that is not in there is the anchor of its chain.
+    `links` has the last link of each writer so far, and is updated. The first event of a writer that is not
+    in it cannot be checked, and anchors its chain.
     """
     pack, nan, new = _ROW.pack, math.nan, _LINK.copy
     for position, writer, link, kind, time, number, arm, reward, data in entries:
@@ -190,7 +190,7 @@ def check_chain(entries: Iterable[Entry], links: dict[int, bytes]) -> None:
                 content = pack(before, kind, time, number, arm, nan if reward is None else reward)
                 if data:
                     content += data
-            except (struct.error, TypeError):  # not even of the right type
+            except (struct.error, TypeError):  # of a wrong type
                 content = b""
             expected = new()
             expected.update(content)

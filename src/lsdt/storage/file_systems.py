@@ -1,4 +1,4 @@
-"""Which disks SQLite cannot trust: on network file systems locks and syncs are not what they seem."""
+"""Detection of network file systems, where SQLite cannot rely on locks and syncs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 def network_file_system(path: Path, mounts: str | None = None) -> str:
-    """Return the kind of network file system a path lies on; empty where it is none, or nobody can say.
+    """Return the kind of network file system a path is on; empty if it is local, or unknown.
 
     `mounts` is the table of mounted file systems in the form of ``/proc/mounts``, by default this system's.
     """

@@ -1,4 +1,4 @@
-"""Locks that another thread holds when a process forks: they would hang the child for ever."""
+"""New locks for the child of a fork: one that another thread held would block the child forever."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from threading import RLock
 from typing import Protocol
 from weakref import WeakSet
 
-FORKED = "this process was forked from the one that opened the store; open it here anew"
+FORKED = "this process was forked from the one that opened the store; open the store again here"
 
 
 class _Watched(Protocol):
     def forked(self) -> None:
-        """Make new locks, and refuse what only the parent may do: this is the child."""
+        """Make new locks, and refuse what only the parent process may do."""
 
 
 _WATCHED: WeakSet[_Watched] = WeakSet()
 
 
 def watch_forks(watched: _Watched) -> None:
-    """Call `forked` of an agent or a store in every child that this process forks."""
+    """Call `forked` of an agent or a store in each child that this process forks."""
     _WATCHED.add(watched)
 
 
@@ -31,9 +31,9 @@ def _in_child() -> None:
 
 
 def _compile_again() -> None:
-    """Give Numba and LLVM new locks, where they are loaded: a thread may have been compiling.
+    """Give Numba and LLVM new locks, if they are loaded: a thread may have been compiling.
 
-    What that thread was compiling is not used by the child, which compiles it again.
+    The child does not use what that thread was compiling; it compiles it again.
     """
     owners = (
         getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None),

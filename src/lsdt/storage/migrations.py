@@ -1,7 +1,7 @@
 """The tables of a store, as steps that go forward only.
 
-A database has a version. The steps that it misses are taken in one transaction; a version that this program
-does not know, or no longer knows, is refused.
+A database has a version. Missing steps are taken in one transaction; a version that this program does not
+support is refused.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from lsdt.errors import InvalidFile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-APPLICATION = 0x6C736474  # "lsdt": which SQLite files are ours
+APPLICATION = 0x6C736474  # "lsdt": marks our SQLite files
 # The version after the first step. Before it writers were counted, and notes had no checksum.
 FIRST = 3
 
 SQLITE: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE experiments (
-            id INTEGER PRIMARY KEY AUTOINCREMENT, -- a number is never given again
+            id INTEGER PRIMARY KEY AUTOINCREMENT, -- never reused
             name TEXT NOT NULL UNIQUE,
             created INTEGER NOT NULL,
             about TEXT NOT NULL,
@@ -129,7 +129,7 @@ POSTGRESQL: tuple[tuple[str, ...], ...] = (
 def missing_steps(
     seen: int, steps: Sequence[tuple[str, ...]], where: str
 ) -> list[tuple[int, tuple[str, ...]]]:
-    """Return the steps that a database has not seen, with their versions; refuse versions not known."""
+    """Return the steps that a database lacks, with their versions; refuse unsupported versions."""
     newest = FIRST + len(steps) - 1
     if seen > newest:
         raise InvalidFile(

@@ -1,8 +1,8 @@
-"""Whether the files of an SQLite store are still those that were opened.
+"""Check that the files of an SQLite store are still those that were opened.
 
-A file that is removed, renamed or replaced while it is open goes on taking writes under a name that is not
-found again; through a hard link it has a second log beside it (``-wal``), and the two overwrite each other.
-Looking takes a microsecond a file, so it is done after every commit, before a request is answered.
+A file that is removed, renamed or replaced while it is open still accepts writes, which nobody will find
+again. Under a second name, a hard link, it has a second log beside it (``-wal``), and the two overwrite each
+other. The check takes a microsecond per file, so it is done after every commit, before requests are answered.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ class Complaint(NamedTuple):
     Attributes
     ----------
     text : str
-        In words.
+        A description.
     is_apart : bool
-        Whether the database and its log of writes are no longer side by side, so that neither is of use
-        without what is in the other.
+        Whether the database and its write-ahead log are no longer side by side, so that neither is complete.
     """
 
     text: str
@@ -34,14 +33,14 @@ class Complaint(NamedTuple):
 
 
 class OpenFiles:
-    """Remembers which files paths led to, when a store was opened.
+    """The identities of the files of a store when it was opened.
 
     Parameters
     ----------
     path : Path
-        The database, which exists.
+        The database; it must exist.
     endings : sequence of str
-        What is added to its name for the files beside it, which exist too.
+        Suffixes of the files beside it, which must exist too.
     """
 
     def __init__(self, path: Path, endings: Sequence[str] = ()) -> None:
@@ -50,7 +49,7 @@ class OpenFiles:
         self._files = [(name, _identity(os.stat(name))) for name in map(self._path.__add__, ("", *endings))]
 
     def complaint(self) -> Complaint | None:
-        """Return what is wrong: a file that is gone, another one in its place, a second name."""
+        """Return what is wrong, if anything: a file that is missing, replaced, or has a second name."""
         for name, identity in self._files:
             is_apart = name == self._path or name.endswith("-wal")
             try:
@@ -65,7 +64,7 @@ class OpenFiles:
 
 
 def check_links(path: Path) -> None:
-    """Refuse a database with several hard links: each name would have a log and a lock of its own."""
+    """Refuse a database with several hard links: each name would have its own log and lock."""
     try:
         n_names = path.stat().st_nlink
     except FileNotFoundError:

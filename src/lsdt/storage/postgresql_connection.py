@@ -1,8 +1,8 @@
 """A connection to PostgreSQL that gives up on a silent server.
 
-Neither ``statement_timeout``, which the server keeps itself, nor ``tcp_user_timeout`` and keepalives, which
-the kernel of its machine answers, notice a server that is stopped (``SIGSTOP``, a machine that swaps, a disk
-that hangs). So the client counts the seconds in which nothing comes, and then closes the connection.
+Neither ``statement_timeout``, which the server enforces itself, nor ``tcp_user_timeout`` and keepalives,
+which the kernel of its machine answers, notice a server that is stopped (``SIGSTOP``, a machine that swaps, a
+disk that hangs). So the client counts the seconds in which nothing arrives, and then closes the connection.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg.types.numeric import IntLoader
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -19,17 +21,32 @@ if TYPE_CHECKING:
 class PatientConnection(psycopg.Connection[Any]):
     """A connection on which no call waits for longer than its patience without hearing from the server.
 
-    A large result that keeps coming, and a large value that keeps going, may take as long as they like.
+    A large result that keeps arriving, and a large value that is being sent, may take as long as they need.
+    Statements mark parameters with ``?``, as in SQLite, and values of type ``numeric`` are read as integers:
+    the tables use it for positions only, which may need more than 64 bits.
     """
 
     patience = 15.0  # seconds
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.adapters.register_loader("numeric", IntLoader)
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        return self.pgconn.transaction_status != TransactionStatus.IDLE
+
+    def execute(self, query: Any, params: Any = None, **more: Any) -> Any:
+        """Run a statement; return a cursor."""
+        return super().execute(query.replace("?", "%s"), params, **more)
 
     def wait(self, gen: Any, *args: Any, **more: Any) -> Any:
         """Run an operation; psycopg passes everything that talks to the server through here."""
         return super().wait(self._watched(gen), *args, **more)
 
     def _watched(self, operation: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        """Run an operation; between its steps psycopg sends what is ready, every .1 s that nothing is."""
+        """Run an operation; psycopg resumes it when data is ready, and otherwise every 0.1 s."""
         heard = monotonic()
         try:
             wanted = next(operation)

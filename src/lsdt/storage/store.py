@@ -1,25 +1,25 @@
-"""What a store is: logs of events under names, snapshots beside them, and who may write.
+"""The protocol of a store: logs of events by name, snapshots of their states, and leases to write to them.
 
-The invariants, which the contract suite in ``tests/storage`` holds every store to:
+The invariants, which the contract suite in ``tests/storage`` checks for every store:
 
-1. *Answered means kept.* When `Store.commit` (or `Lease.append`) returns, everything inserted before is in
-   the log, and with ``durability="full"`` on the disk. Nobody is answered before that.
-2. *The log is the state.* A snapshot belongs to a position; folding what lies behind it, in the order of
-   positions, gives the state. A reader never sees what is not committed.
+1. *Acknowledged means durable.* When `Store.commit` (or `Lease.append`) returns, everything inserted before
+   is in the log, and with ``durability="full"`` on the disk. No request is answered earlier.
+2. *The log is the state.* A snapshot belongs to a position; applying the events behind it, in the order of
+   their positions, gives the state. Readers see committed events only.
 3. *Once.* A decision is asked once and closed once (told, cancelled or expired). Unique indexes of the
-   database see to it: `insert` says of every event whether it was new, and leaves out those that were not.
-4. *A repeat waits for what it repeats.* Whoever finds that an event is in the log already answers after the
-   next `commit`, not before: the first may lie in the same group.
-5. *Fail-stop.* After a commit, or an insert, that failed for any reason but (3), every call raises
-   `StoreFailed` until the store is opened again. Nothing is tried twice, so nothing is half there. A commit
-   into a file that is no longer the one under its name has failed, too, and so has one that a server or
-   another program held up for longer than the patience of the store.
-6. *One writer per lease.* An exclusive lease of a name is held once. SQLite has one writing process at all;
-   a second is refused at once, by the process id of the first. After a fork the child is refused.
+   database enforce it: `insert` says for each event whether it was new, and skips those that were not.
+4. *A repeat waits for the original.* A request whose event is already in the log is answered after the next
+   `commit`, not before: the original may be in the group that is being committed.
+5. *Fail-stop.* If a commit or an insert fails for any reason other than (3), every call raises `StoreFailed`
+   until the store is opened again. Nothing is retried, so nothing is half written. A commit has also failed
+   if the file was removed or replaced, or if a server or another program blocked it for longer than the
+   patience of the store.
+6. *One writer per lease.* A name has at most one exclusive lease. An SQLite file has one writing process; a
+   second is refused at once, with the process id of the first. The child of a fork is refused.
 7. *Schemas go forward*, in one transaction; a program refuses a schema newer than itself.
 
-A group commit needs no timer: `insert` where the decisions are made, `commit` in another thread, and while it
-runs gather the next group instead of inserting it.
+Group commit needs no timer: call `insert` where decisions are made and `commit` in another thread, and gather
+the next group while the commit runs.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt._validation import checked_positive, checked_text, checked_word
-from lsdt.errors import DamagedStore, InvalidInput, suggest
-from lsdt.storage.events import START, Event, first_link, new_epoch, row_checksum
+from lsdt.errors import DamagedStore, InvalidInput, MissingDependency, suggest
+from lsdt.storage.events import START, Event, first_link, new_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,22 +46,22 @@ _SCHEMES = ("memory", "sqlite", "postgresql")
 
 
 class ExperimentRecord(NamedTuple):
-    """A name in a store.
+    """An experiment as a store lists it.
 
     Attributes
     ----------
     name : str
         Unique in its store.
     created : int
-        When, in microseconds since 1970.
+        Microseconds since 1970.
     about : str
-        What its maker wrote down: text that the store does not look into.
+        The settings of the experiment, as text that the store does not interpret.
     compacted : int
-        Events up to here are no longer kept one by one; the snapshot there stands for them.
+        The position up to which events have been replaced by a snapshot.
     number : int
-        Of the experiment in its store. One that is made under the name of one that was deleted has another.
+        Its number in the store. Numbers are never reused, unlike names.
     is_whole : bool
-        Whether all this fits its checksum.
+        Whether the record fits its checksum.
     """
 
     name: str
@@ -72,7 +72,7 @@ class ExperimentRecord(NamedTuple):
     is_whole: bool = True
 
     def check(self) -> None:
-        """Refuse an experiment whose row in the store was changed."""
+        """Raise `DamagedStore` if the record does not fit its checksum."""
         if not self.is_whole:
             raise DamagedStore(
                 f"what the store says of the experiment {self.name!r} does not fit its checksum: when it was "
@@ -81,7 +81,7 @@ class ExperimentRecord(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The state after all events up to a position, as bytes that the store does not look into."""
+    """The state after all events up to a position, as bytes that the store does not interpret."""
 
     position: int
     time: int
@@ -89,7 +89,7 @@ class Snapshot(NamedTuple):
 
 
 class LogCursor:
-    """How far the log of the experiment `number` was read, and the last link of every writer up to there."""
+    """How far the log of experiment `number` was read, and the last link of each writer up to there."""
 
     __slots__ = ("links", "name", "number", "position")
 
@@ -98,22 +98,23 @@ class LogCursor:
 
 
 class Lease:
-    """The right to write to the log of one name, and the chain of checksums of what is written.
+    """The right to write to the log of one experiment, and the end of its chain of checksums.
 
-    Every lease draws a random `writer`, which its events carry: replicas know their own by it, and decisions
-    made before a backup was restored are told from those made after it. `number` is that of the experiment,
-    `link` the checksum of the last event.
+    Each lease draws a random `writer`, which its events carry. Replicas recognise their own events by it, and
+    it tells decisions made before a backup was restored from those made after it. `number` is the number of
+    the experiment, `link` the checksum of the last event of this writer, and `position` the last position of
+    the log, in stores that count positions themselves.
     """
 
-    __slots__ = ("exclusive", "link", "name", "number", "store", "writer")
+    __slots__ = ("exclusive", "link", "name", "number", "position", "store", "writer")
 
     def __init__(self, store: Store, name: str, number: int, exclusive: bool) -> None:
         self.store, self.name, self.number = store, name, number
         self.writer, self.exclusive = new_epoch(), exclusive
-        self.link = first_link(self.writer)
+        self.link, self.position = first_link(self.writer), START
 
     def insert(self, events: Sequence[Event]) -> Sequence[bool]:
-        """Put events into the open transaction; say of each whether it was new."""
+        """Put events into the open transaction; return for each whether it was new."""
         return self.store.insert(self, events)
 
     def append(self, events: Sequence[Event]) -> Sequence[bool]:
@@ -123,27 +124,27 @@ class Lease:
         return new
 
     def release(self) -> None:
-        """Give the right back."""
+        """Give up the right to write."""
         self.store.release(self)
 
 
 class Store(ABC):
-    """Logs of events under names; see the module for what every store keeps to.
+    """Logs of events by name; the docstring of this module lists what every store guarantees.
 
-    Positions are whole numbers that ascend in the order of folding, the same for every reader; `START` lies
-    before the first. Methods may be called from several threads.
+    Positions are integers that ascend in the order in which events are applied, the same for every reader;
+    `START` is the position before the first event. Methods may be called from several threads.
 
     Attributes
     ----------
     url : str
-        Where it is, without a password.
+        The URL, without a password.
     durability : {'full', 'process'}
         Whether a commit waits for the disk (``'full'``), or only hands over to the operating system, so that
         the last commits survive the death of the process but not of the machine.
     is_shared : bool
         Whether several processes may write to one experiment, each with a lease that is not exclusive.
     path : Path or None
-        The file it is in, where there is one.
+        The file of the store, if it has one.
     """
 
     url: str
@@ -155,17 +156,17 @@ class Store(ABC):
 
     @abstractmethod
     def create(self, name: str, about: str, blob: bytes) -> None:
-        """Begin an experiment: its name, what to write down of it, and its state before the first event.
+        """Create an experiment with its settings and its state before the first event.
 
-        It is there, whole, when this returns. A name that exists is refused (`InvalidInput`).
+        It is durable when this returns. A name that exists is refused (`InvalidInput`).
         """
 
     @abstractmethod
     def list(self) -> tuple[ExperimentRecord, ...]:
-        """Return all experiments, by name."""
+        """Return all experiments, sorted by name."""
 
     def find(self, name: str) -> ExperimentRecord | None:
-        """Return one experiment, or None; one that is damaged is refused."""
+        """Return one experiment, or None; raise `DamagedStore` if it does not fit its checksum."""
         found = next((each for each in self.list() if each.name == name), None)
         if found is not None:
             found.check()
@@ -173,16 +174,16 @@ class Store(ABC):
 
     @abstractmethod
     def number(self, name: str) -> int:
-        """Return the number of an experiment: numbers are never given twice, names may be.
+        """Return the number of an experiment: numbers are never reused, names may be.
 
-        Always looked up: another process may have deleted an experiment, and made one of its name.
+        Never cached: another process may have deleted the experiment and created one of the same name.
         """
 
     @abstractmethod
     def delete(self, name: str, number: int | None = None) -> None:
-        """Remove an experiment, its log and its snapshots. Nobody may hold a lease of it.
+        """Remove an experiment, its log and its snapshots, unless somebody holds a lease of it.
 
-        With a `number`, that one or none (`InvalidInput`): not a later one that was given its name.
+        With a `number`, an experiment of this name with another number is refused (`InvalidInput`).
         """
 
     # ---------------------------------------------------------------- writing
@@ -194,27 +195,28 @@ class Store(ABC):
         Parameters
         ----------
         name : str
-            Of an experiment that exists.
+            An existing experiment.
         exclusive : bool
-            Whether nobody else may have one: for agents, and for policies that one replica decides for.
-            Stores that only one process writes to refuse leases that are not exclusive.
+            Whether no other lease may exist at the same time: for agents, and for policies that only one
+            replica decides for. Stores with a single writing process refuse leases that are not exclusive.
         """
 
     @abstractmethod
     def release(self, lease: Lease) -> None:
-        """Take a lease back; what was inserted and not committed stays in the open transaction."""
+        """Take a lease back; events inserted and not committed stay in the open transaction."""
 
     @abstractmethod
     def insert(self, lease: Lease, events: Sequence[Event]) -> Sequence[bool]:
-        """Put events into the open transaction, in this order; say of each whether it was new.
+        """Put events into the open transaction, in this order; return for each whether it was new.
 
-        Not new is an ask of a number that was asked before, and the closing of a decision that is closed; the
-        others are inserted all the same. Begins a transaction where none is open. Fast: it waits for no disk.
+        An event is not new if it asks a number that was asked before, or closes a decision that is closed;
+        it is skipped and the others are inserted. Begins a transaction if none is open. Does not wait for
+        the disk.
         """
 
     @abstractmethod
     def commit(self) -> None:
-        """Make everything that was inserted durable; with nothing inserted, return at once.
+        """Make everything inserted so far durable; return at once if nothing was inserted.
 
         May be called in another thread than `insert`, but not at the same time.
         """
@@ -223,7 +225,7 @@ class Store(ABC):
     def writing_at_once(self) -> Iterator[bool]:
         """Yield whether `insert` can write without waiting for another thread or program; then it can inside.
 
-        For event loops, which must not wait: if it cannot, call `wait_to_write` in a thread and try again.
+        For event loops, which must not block: if False, call `wait_to_write` in a thread and try again.
         """
         yield True
 
@@ -232,7 +234,7 @@ class Store(ABC):
         return
 
     def verify(self) -> None:
-        """Raise `StoreFailed` if what is open is no longer what the URL leads to; a commit looks itself."""
+        """Raise `StoreFailed` if the open files are no longer those under the URL; `commit` checks it too."""
         return
 
     @contextmanager
@@ -243,7 +245,7 @@ class Store(ABC):
 
     @abstractmethod
     def reserve_numbers(self, lease: Lease, n: int) -> int:
-        """Return the first of `n` consecutive numbers for decisions that nobody else gets.
+        """Return the first of `n` consecutive decision numbers that are given to no other caller.
 
         Durable when it returns: a number that was reserved and never asked is a gap, not a repeat.
         """
@@ -254,105 +256,104 @@ class Store(ABC):
     def read(
         self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
     ) -> Iterator[Sequence[Entry]]:
-        """Yield the committed events behind a position, in the order of folding, in batches.
+        """Yield the committed events behind a position, in the order in which they apply, in batches.
 
-        Checksums are compared; a damaged log is refused (`InvalidFile`).
+        Checksums are verified; a damaged log raises `DamagedStore`.
 
         Parameters
         ----------
         name : str
             The experiment.
         after : int
-            A position, such as that of a snapshot or of the last event that was read.
+            A position, such as that of a snapshot or of the last event read.
         settled : bool
-            Leave out events that others, still being committed, may come before. Replicas that tail a log go
-            by it; whoever holds an exclusive lease need not.
+            Stop before events that another event, still being committed, may precede. Replicas that follow a
+            log need this; the holder of an exclusive lease does not.
         batch : int
-            At most so many events at once.
+            The maximum size of a batch.
         """
 
     @abstractmethod
     def last(self, name: str, n: int, upto: int | None = None) -> Sequence[Entry]:
-        """Return the last `n` committed events, the oldest first; of those up to a position, if one is given.
+        """Return the last `n` committed events (up to a position, if one is given), the oldest first.
 
-        Takes as long as `n` events do, however long the log. Checksums are compared.
+        Takes time in proportion to `n`, however long the log is. Checksums are verified.
         """
 
     def cursor(self, name: str, position: int) -> LogCursor:
-        """Return a cursor to read on from with `read_new`."""
+        """Return a cursor behind a position, for `read_new`."""
         return LogCursor(name, self.number(name), position, {})
 
     @abstractmethod
     def read_new(self, cursors: Sequence[LogCursor], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
-        """Return the settled events behind each cursor, at most `batch` of each, and move the cursors on.
+        """Return the settled events behind each cursor, at most `batch` of each, and advance the cursors.
 
-        For those who follow logs that others write to: many logs, looked at again and again. Of an experiment
-        that was deleted there is nothing new, whoever was given its name.
+        For following many logs that others write to. A deleted experiment has no new events, even if its name
+        was reused.
         """
 
     @abstractmethod
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
-        """Insert an event of kind ``SNAPSHOT``, and the state after it; `commit` makes both durable.
+        """Insert an event of kind ``SNAPSHOT`` and the state after it; `commit` makes both durable.
 
-        `latest` then returns it. A replica, which has not folded all that comes before an event of its own,
-        says instead up to which `position` it has; then no event is inserted.
+        `latest` then returns it. A replica, which has not applied everything before an event of its own,
+        gives the `position` up to which it has applied the log; then no event is inserted.
         """
 
     @abstractmethod
     def latest(self, name: str, before: int | None = None) -> Snapshot | None:
-        """Return the newest snapshot that is whole (of those before a position), or None.
+        """Return the newest undamaged snapshot (before a position, if one is given), or None.
 
         The state before the first event is a snapshot too, at `START`.
         """
 
     @abstractmethod
     def compact(self, name: str) -> int:
-        """Remove the events and snapshots that the newest snapshot but one makes superfluous.
+        """Remove the events and snapshots before the second newest snapshot; return the number of events.
 
-        One older snapshot stays, with all events from it on, in case the newest is damaged. Asks that are not
-        closed stay. Returns how many events went. Commits.
+        That snapshot and all events from it on stay, in case the newest is damaged. Commits.
         """
 
     # ---------------------------------------------------------------- notes
 
     @abstractmethod
     def remember(self, scope: str, key: str, value: bytes) -> bool:
-        """Keep a note in the open transaction, unless there is one under this key; say whether it was new.
+        """Insert a note into the open transaction unless its key exists; return whether it was new.
 
-        For what must be as durable as the events it goes with: answers by idempotency key, keys, settings.
+        For what must be as durable as the events it belongs to: answers by idempotency key, keys, settings.
         """
 
     def remember_many(self, notes: Sequence[Note]) -> Sequence[bool]:
-        """Keep many notes, as `remember` does; say of each whether it was new."""
+        """Insert many notes, as `remember` does; return for each whether it was new."""
         return [self.remember(*note) for note in notes]
 
     @abstractmethod
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
-        """Return the committed notes of a scope by key; with a key, that one or none."""
+        """Return the committed notes of a scope by key; with a key, at most that one."""
 
     def check_notes(self, but: str) -> None:  # noqa: B027
-        """Refuse damaged notes, but those of scopes that begin with `but`, which may be very many.
+        """Raise `DamagedStore` if a note is damaged; skip scopes that begin with `but`, which may be huge.
 
-        `recall` checks the notes that it returns. One whose scope was changed it does not find.
+        `recall` checks only the notes it returns, and does not find a note whose scope was changed.
         """
 
     @abstractmethod
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
-        """Remove the notes of a scope: all, one key, or those older than a time. Commits; says how many."""
+        """Remove the notes of a scope, all, one key, or those older than a time; return how many. Commits."""
 
     # ---------------------------------------------------------------- the end
 
     @abstractmethod
     def share(self) -> None:
-        """Count one more who will call `close`; the last call closes."""
+        """Increment the number of users; the store closes when each has called `close`."""
 
     @abstractmethod
     def close(self) -> None:
-        """Commit what is inserted and, with the last of those who share it, let the store go."""
+        """Commit what is inserted; close the store if no other user is left."""
 
     @abstractmethod
     def discard(self) -> None:
-        """Let a store go that has failed, whoever still has it; nothing more is written."""
+        """Close a store that has failed, whatever users are left; nothing more is written."""
 
     def __enter__(self) -> Store:
         return self
@@ -372,16 +373,16 @@ def open_store(
     Parameters
     ----------
     url : str
-        ``memory://`` (a new one; ``memory://NAME`` the one of that name in this process),
-        ``sqlite:///file.db`` (a path from here; ``sqlite:////var/file.db`` from the root), or
+        ``memory://`` (a new store; ``memory://NAME`` is shared by name within this process),
+        ``sqlite:///file.db`` (a relative path; ``sqlite:////var/file.db`` is absolute), or
         ``postgresql://user@host/database``, which needs the extra ``lsdt[postgresql]``.
     durability : {'full', 'process'}
         Whether a commit waits for the disk.
     read_only : bool
-        Only read: no lock is taken, and a writer may be at work.
+        Only read: no lock is taken, and another process may be writing.
     patience : float, optional
-        How many seconds others may keep the store waiting before it fails: another program that holds the
-        write lock of an SQLite file (60 by default), a PostgreSQL server that is silent (15).
+        How many seconds the store waits before it fails: for another program that holds the write lock of an
+        SQLite file (60 by default), or for a silent PostgreSQL server (15).
 
     Examples
     --------
@@ -409,13 +410,17 @@ def open_store(
         from lsdt.storage.sqlite import open_sqlite
 
         return open_sqlite(rest, durability, read_only, patience)
-    from lsdt.storage.postgresql import open_postgresql
-
-    return open_postgresql(text, durability, read_only, patience)
+    try:
+        from lsdt.storage.postgresql import PostgresqlStore
+    except ImportError:
+        raise MissingDependency(
+            "postgresql:// needs the driver psycopg: pip install 'lsdt[postgresql]'"
+        ) from None
+    return PostgresqlStore(text, durability, read_only, patience)
 
 
 def checked_name(name: Any) -> str:
-    """Return the name of an experiment, or say what is accepted."""
+    """Return a valid name of an experiment, or raise `InvalidInput`."""
     text = checked_text(name, "name", ", the name of an experiment")
     if len(text) > _LONGEST_NAME or not text.isprintable() or text != text.strip() or "/" in text:
         raise InvalidInput(
@@ -425,27 +430,12 @@ def checked_name(name: Any) -> str:
     return text
 
 
-def experiment_checksum(
-    name: str, created: int, about: str, compacted: int, number: int, reserved: int
-) -> bytes:
-    """Return the checksum of all that a store says of an experiment."""
-    return row_checksum((name, created, compacted, number, reserved), about.encode())
-
-
-def experiment_of(
-    name: str, created: int, about: str, compacted: int, number: int, reserved: int, checksum: bytes
-) -> ExperimentRecord:
-    """Return an experiment as its row in a database has it."""
-    fits = experiment_checksum(name, created, about, compacted, number, reserved) == checksum
-    return ExperimentRecord(name, created, about, compacted, number, fits)
-
-
 def no_experiment(name: str, names: Sequence[str], url: str) -> InvalidInput:
-    """Return the error that says which experiments there are."""
+    """Return the error for an unknown name; it lists the experiments of the store."""
     there = "there are none" if not names else "there are " + ", ".join(map(repr, names[:10]))
     return InvalidInput(f"there is no experiment {name!r} in {url}; {there}{suggest(name, names)}")
 
 
 def another(name: str) -> InvalidInput:
-    """Return the error for whoever means an experiment that was deleted, and whose name has another now."""
+    """Return the error for an experiment that was deleted and its name reused."""
     return InvalidInput(f"the experiment {name!r} was deleted, and another one made under its name")
