@@ -465,3 +465,35 @@ time.sleep(60)
             lsdt.Agent.open(url, "x", SIDE)
         holder.kill()
     lsdt.Agent.open(url, "x", SIDE, policy="ucb1").close()
+
+
+def test_an_opening_that_is_refused_leaves_the_store_to_its_owner():
+    with open_store("memory://") as store:
+        lsdt.Agent.open(store, "x", SIDE, policy="ucb1").close()
+        with pytest.raises(InvalidInput, match="was made with another policy"):
+            lsdt.Agent.open(store, "x", policy="ts")
+        with lsdt.Agent.open(store, "x") as agent:  # the lease was given back, and the store is open
+            agent.ask()
+
+
+def test_a_file_is_followed_while_it_is_written(tmp_path):
+    url = f"sqlite:///{tmp_path}/x.db"
+    with lsdt.Agent.open(url, "x", SIDE, policy="ucb1") as agent, lsdt.Agent.follow(url, "x") as follower:
+        played(agent, 5)
+        assert follower.n_told == 0
+        follower.refresh()
+        assert goes_on_alike(agent, follower)
+
+
+def test_an_agent_whose_last_commit_fails_lets_the_store_go(tmp_path):
+    url = f"sqlite:///{tmp_path}/x.db"
+    agent = lsdt.Agent.open(url, "x", SIDE, policy="ucb1")
+    agent.autocommit = False
+    agent.ask()
+    agent.autocommit = True
+    (tmp_path / "x.db-wal").unlink()
+    with pytest.raises(StoreFailed, match="was removed"):
+        agent.close()
+    agent.close()  # a second time, there is nothing left to do
+    with lsdt.Agent.open(url, "x") as again:
+        again.ask()

@@ -1055,23 +1055,23 @@ class Agent:
         Agent(ucb1, 2 arms, 1 reward)
         """
         every = checked_whole(snapshot_every, "snapshot_every", 0)
-        opened = opening.opened_store(store, durability)
+        opened = opening.opened_store(store, durability=durability)
+
+        def new(side: SideInformation) -> tuple[str, bytes]:
+            agent = cls(side, **options)
+            return opening.about(side, agent, options), agent.snapshot()
+
         try:
-
-            def new(side: SideInformation) -> tuple[str, bytes]:
-                agent = cls(side, **options)
-                return opening.about(side, agent, options), agent.snapshot()
-
             opening.ensure_experiment(opened, name, side, new)
             find = opening.open_shared if shared else opening.open_local
             agent = cls._of(*find(opened, name, every))
-            try:
-                opening.check_same(opened, name, agent, side, options)
-            except BaseException:
-                agent._let_go()
-                raise
         except BaseException:
             opened.close()
+            raise
+        try:
+            opening.check_same(opened, name, agent, side, options)
+        except BaseException:
+            agent._let_go()
             raise
         return agent
 
@@ -1084,7 +1084,7 @@ class Agent:
         Parameters
         ----------
         store : str or Store
-            As `open` takes it; a store that is open for reading only will do.
+            As `open` takes it. A URL is opened for reading only, also while another process writes.
         name : str
             The name of an experiment that exists.
 
@@ -1098,7 +1098,7 @@ class Agent:
         >>> other.n_told
         1
         """
-        opened = opening.opened_store(store, "full")
+        opened = opening.opened_store(store, read_only=True)
         try:
             agent = cls._of(*opening.open_shared(opened, name, 0, follow=True))
         except BaseException:
@@ -1113,13 +1113,14 @@ class Agent:
             status = self._status
             if self._journal.lease is None and status is not _FOLLOWING:
                 return
+            is_whole = False
             try:
                 if status is _OPEN and self.autocommit:
                     self._write()
-                self._status = _INTERRUPTED
-                self._journal.close(self._learner if status is _OPEN else None)
+                is_whole = status is _OPEN
             finally:
                 self._status = _CLOSED if status in (_OPEN, _FOLLOWING) else status
+                self._journal.close(self._learner if is_whole else None)
 
     def __enter__(self) -> Agent:
         return self

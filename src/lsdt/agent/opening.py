@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 _OPTIONS = ("policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "progress")
 
 
-def opened_store(store: str | Store, durability: str) -> Store:
+def opened_store(store: str | Store, *, durability: str = "full", read_only: bool = False) -> Store:
     """Return the store that an agent closes when it is closed."""
     if not isinstance(store, Store):
-        return open_store(store, durability=durability)
+        return open_store(store, durability=durability, read_only=read_only)
     store.share()
     return store
 
