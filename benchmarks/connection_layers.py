@@ -49,7 +49,6 @@ class Rsgi:
         self.fixed = [(name.decode(), value.decode()) for name, value in FIXED_HEADERS]
 
     def __rsgi_init__(self, loop):
-        self.loop = loop
         loop.run_until_complete(self.service.start())
 
     def __rsgi_del__(self, loop):
@@ -59,21 +58,13 @@ class Rsgi:
         """Answer one request."""
         headers = [(name.encode(), value.encode("latin-1")) for name, value in scope.headers.items()]
         seen = {"path": scope.path, "client": scope.client.rsplit(":", 1), "http_version": scope.http_version}
-        call, head = decision_call(seen), read_head(headers)
+        call, head = decision_call(scope.path), read_head(headers)
         if call is not None and scope.method == "POST" and 0 <= head.length <= self.longest:
-            answered, body = self.loop.create_future(), await protocol()
-            if self.path.start(seen, head, body, *call, partial(self.answer, protocol, answered)):
-                await answered
-                return
-            await self.through_asgi(scope, protocol, seen, headers, [body])
+            made = await self.path.answer(seen, head, await protocol(), *call)
+            lines = [("content-type", made.kind), *self.fixed, *made.headers.items()]
+            protocol.response_bytes(made.status, lines, made.body)
         else:
             await self.through_asgi(scope, protocol, seen, headers, protocol)
-
-    def answer(self, protocol, answered, status, body, kind, headers):
-        """Send the answer to a decision."""
-        protocol.response_bytes(status, [("content-type", kind), *self.fixed, *headers.items()], body)
-        if not answered.done():  # the client is gone
-            answered.set_result(None)
 
     async def through_asgi(self, scope, protocol, seen, headers, body):
         """Answer a request that is not a decision."""

@@ -134,7 +134,7 @@ class DecisionConnection(HttpToolsProtocol):
         self._is_upgrade = False
         self._who = {"client": self.client}
         self._until = self.loop.time() + self.patience  # when our patience ends; never while we are awaited
-        self._watch = self.loop.call_later(self.timeout_keep_alive, self._look)
+        self._watch = self.loop.call_later(min(self.patience, self.timeout_keep_alive), self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
