@@ -1,8 +1,8 @@
 """The paper redone: figures, tables and checks, with the claims that they decide.
 
-`campaign` runs the parts that `registry` lists. `framework/` is what parts are made of, `page/` the HTML
-report, `paper/` the figures and tables, `theorems/` the checks of what is proved, `beyond/` what the paper
-does not do.
+`campaign` runs the parts that `registry` lists. `framework/` holds what parts are built from, `page/` the
+HTML report, `paper/` the figures and tables, `theorems/` the checks of what is proved, and `beyond/` what the
+paper does not do.
 """
 
 from lsdt.reproduce.campaign import Reproduction, reproduce

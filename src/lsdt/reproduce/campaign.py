@@ -1,8 +1,8 @@
 """The whole reproduction: run or load the parts, write the page and the claims.
 
-Parts of the paper are run at the same time, each in a process: while figures are drawn, programmes solved and
-code compiled, all cores but one would be idle. Parts that measure seconds are run afterwards, alone. Parts
-beyond the paper take gigabytes, and use all cores themselves: one is run after the other.
+Parts of the paper run at the same time, each in its own process: drawing figures, solving programmes and
+compiling code would leave all cores but one idle. Parts that measure running times run afterwards, alone.
+Parts beyond the paper take gigabytes and use all cores themselves, so they run one after another.
 """
 
 from __future__ import annotations
@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 
 
 PAGE = "index.html"
-_WORTH_PROCESSES = 4  # fewer parts are done sooner than other processes have begun
+_WORTH_PROCESSES = 4  # with fewer parts, starting processes takes longer than running the parts here
 
 
 class Watcher(Protocol):
-    """An object that is told about progress; several parts may be under way."""
+    """Receives progress reports; several parts may be running at once."""
 
     def begin(self, part: Experiment) -> None:
-        """A part begins."""
+        """Called when a part begins."""
 
     def share(self, part: Experiment, done: float) -> None:
-        """A share of the part is done, from 0 to 1."""
+        """Called with the share of a part that is done, from 0 to 1."""
 
     def end(self, part: Part, claims: list[Claim]) -> None:
-        """The part is finished."""
+        """Called when a part is finished."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Reproduction:
     page : Path
         The page that shows everything.
     interrupted : tuple of str
-        The ids of the parts that Ctrl-C ended.
+        Ids of the parts that were running when Ctrl-C was pressed.
     beyond : bool
         Whether this is the report that goes beyond the paper.
     """
@@ -119,20 +119,21 @@ def reproduce(
     out : path
         Folder of the report: ``index.html``, ``claims.json`` and a folder per part.
     only : list of str, optional
-        Ids of parts, or beginnings such as ``'fig-*'``; by default all. Others that are finished in the
+        Ids of parts, or patterns such as ``'fig-*'``; by default all. Other parts that are finished in the
         folder are shown as well.
     request : Request, optional
-        How many replications, and how fine; by default the paper's 100, or 200 beyond it.
+        Number of replications, fineness of grids and data; by default 100 replications, as in the paper, or
+        200 beyond it.
     seed : int
         The same seed gives the same numbers, for any number of workers.
     n_jobs : int
         Processes and threads; -1 is all cores.
     watcher : Watcher, optional
-        Told how far the work is.
+        Receives progress reports.
     command : str
         What the user typed, for the page.
     beyond : bool
-        Whether to run the parts that go beyond the paper instead of the paper's; in a folder of its own.
+        Whether to run the parts that go beyond the paper instead of the paper's; give them a separate folder.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def reproduce(
 
 
 def _check(wanted: list[Experiment], request: Request, page: Path) -> None:
-    """Raise, before any work, the errors that the request would cause."""
+    """Check the request before any work; raise the errors that it would cause."""
     if page.exists() and GENERATOR not in page.read_text(encoding="utf-8", errors="replace"):
         raise InvalidFile(f"{str(page)!r} is not a report of lsdt; choose another folder, or move it away")
     for each in wanted:
@@ -185,13 +186,13 @@ class _Run:
 
     @property
     def cores(self) -> int:
-        """How many may be used; one where no processes can be started."""
+        """Number of cores that may be used; 1 where no processes can be started."""
         import joblib
 
         return int(joblib.effective_n_jobs(self._work.n_jobs))
 
     def load(self, each: Experiment) -> bool:
-        """Take a part that is finished in the folder, and return whether there is one."""
+        """Load a part if it is finished in the folder; return whether it was."""
         part = load_part(each, each.setting(self._request), self._work.seed, self._folder / each.id)
         if part is not None:
             self._begin(each)
@@ -212,14 +213,14 @@ class _Run:
         import joblib
 
         n_processes = min(self.cores, len(together))
-        # Processes that are there from earlier on may have begun in another folder.
+        # Paths are absolute: joblib may reuse earlier processes that have another working directory.
         folder, jester = self._folder.absolute(), self._request.jester
         request = replace(self._request, jester=None if jester is None else jester.absolute())
         work = replace(self._work, n_jobs=max(self.cores // n_processes, 1), jester=request.jester)
         by_id = {each.id: each for each in sorted(together, key=lambda each: -each.seconds)}
         begun: list[Experiment] = []
 
-        def calls() -> Iterator[Any]:  # asked for the next one when a process is free
+        def calls() -> Iterator[Any]:  # joblib takes the next call when a process is free
             for each in by_id.values():
                 begun.append(each)
                 yield joblib.delayed(_run_there)(each.id, request, work, folder)
@@ -235,16 +236,16 @@ class _Run:
                 part = load_part(each, setting, work.seed, self._folder / name)
                 if part is not None:
                     self._end(replace(part, reused=False))
-                else:  # somebody changed the folder: it is run again
+                else:  # the folder was changed meanwhile: the part is run again
                     self.under_way.remove(each)
                     begun.remove(each)
                 self._begin_all(begun)
         except BaseException as error:
-            with warnings.catch_warnings():  # joblib warns of the parts that are given up
+            with warnings.catch_warnings():  # joblib warns about the abandoned parts
                 warnings.simplefilter("ignore")
                 finished.close()
             self._begin_all(begun)
-            for each in self.under_way:  # their processes were ended, perhaps while they wrote
+            for each in self.under_way:  # their processes were killed, perhaps while writing
                 for rest in (self._folder / each.id).glob(".*.part.*"):
                     with suppress(OSError):
                         rest.unlink()
@@ -275,7 +276,7 @@ class _Run:
 
 
 def _run_there(name: str, request: Request, work: Work, folder: Path) -> str:
-    """Run a part in another process, which leaves it in the folder; return its id."""
+    """Run a part in a worker process and save it in the folder; return its id."""
     each = experiment(name)
     run_part(each, each.setting(request), work, folder / name)
     return name
@@ -290,7 +291,7 @@ def _report(
     command: str,
     beyond: bool,
 ) -> Reproduction:
-    """Write the page and the claims of all finished parts, also those of earlier runs."""
+    """Write the page and the claims of all finished parts, including those of earlier runs."""
     ids = ids_of(beyond)
     for other in ids:
         if other not in parts and other not in interrupted:

@@ -81,7 +81,7 @@ def experiment(part: str) -> Experiment:
 
 
 def experiments(parts: Sequence[str] | None = None, beyond: bool = False) -> list[Experiment]:
-    """Return these parts, or all, in the order of the report; ``fig-*`` stands for several."""
+    """Return these parts, or all, in the order of the report; a pattern such as ``fig-*`` selects several."""
     ids = ids_of(beyond)
     if parts is None:
         return [experiment(part) for part in ids]
@@ -97,7 +97,7 @@ def experiments(parts: Sequence[str] | None = None, beyond: bool = False) -> lis
 
 
 def _no_part(part: str, ids: tuple[str, ...]) -> InvalidInput:
-    """Return the error for an unknown part; it says so where the other report has the part."""
+    """Return the error for an unknown part; it says if the part belongs to the other report."""
     if part in BEYOND:
         return InvalidInput(
             f"the part {part!r} goes beyond the paper; ask for it with beyond=True (--beyond)"

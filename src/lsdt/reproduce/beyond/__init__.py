@@ -1,5 +1,5 @@
 """Beyond the paper.
 
 `contests/` of all policies, `wrong_relations/`, `massive/` numbers of arms, `identification/` of the best
-arm, and means that change, `drift/`.
+arm, means that change (`drift/`), and which pairs to ask about (`inquiry/`).
 """

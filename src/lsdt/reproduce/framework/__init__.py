@@ -1,5 +1,5 @@
 """What all parts of the reproduction share.
 
-`experiment` says what a part is, `claims` how it is judged, `part` how it is kept on disk; `sampling` and
-`regret_figures` do what many parts do, `wording` has the names of policies, `certificates` checks proofs.
+`experiment` defines a part, `claims` judges it, `part` stores it on disk; `sampling` and `regret_figures`
+hold code that many parts use, `wording` the names of policies, and `certificates` checks proofs.
 """

@@ -23,7 +23,7 @@ def relations_hold(side: SideInformation, means: ArrayLike, epsilon: float) -> N
 
 
 def makes_best(side: SideInformation, means: ArrayLike | None, epsilon: float, arm: int) -> bool:
-    """Return whether there are means that satisfy every known relation and make the arm the best."""
+    """Return whether these means satisfy every known relation and make the arm the best; False for None."""
     if means is None:
         return False
     values = np.asarray(means, np.float64)

@@ -58,7 +58,7 @@ class Estimate(NamedTuple):
 class Check:
     """One measured quantity and the range that a claim gives for it.
 
-    ``wanted`` is that range in words, ``text`` what to show instead of the estimate.
+    ``wanted`` is that range in words; ``text``, if given, is shown instead of the estimate.
     """
 
     what: str
@@ -176,8 +176,8 @@ def difference_of(first: ArrayLike, second: ArrayLike) -> Estimate:
 def deviation_ratio(first: ArrayLike, second: ArrayLike) -> Estimate:
     """Return the ratio of the standard deviations of two paired samples with its interval.
 
-    The interval holds the ratios that Pitman and Morgan's test (1939) of equal variances does not reject,
-    once the second sample is scaled by them; the pairs need not be independent of each other.
+    The interval contains the ratios by which the second sample can be scaled without Pitman and Morgan's test
+    (1939) rejecting equal variances; the two values of a pair may be dependent.
     """
     from scipy.special import stdtrit
 

@@ -40,7 +40,7 @@ class Request:
     quick : bool
         Coarser grids, for a first look.
     fixed_draw : bool
-        Draw the means once, not anew in every run.
+        Draw the means once for all runs, instead of once per run.
     jester : Path or None
         The published file of ratings; None for a synthetic look-alike.
     """
@@ -68,8 +68,8 @@ class Work:
     done : function
         Called with the finished share of the part, from 0 to 1.
     jester : Path or None
-        Where the published file of ratings is now. The setting knows it by name and content only, so that no
-        path of a machine gets into a report.
+        Path of the published file of ratings. The setting holds only its name and hash, so that no local path
+        gets into a report.
     """
 
     seed: int = 0
@@ -78,7 +78,7 @@ class Work:
     jester: Path | None = None
 
     def stretch(self, first: float, last: float) -> Work:
-        """Return the same work, with its progress mapped to a stretch of this one."""
+        """Return the same work with its progress mapped to `first` to `last` of this one."""
         return replace(self, done=lambda share: self.done(first + (last - first) * share))
 
 
@@ -89,7 +89,7 @@ class Experiment:
     Attributes
     ----------
     id : str
-        What users call it, and the name of its folder in the report.
+        The name users type, and the name of its folder in the report.
     title : str
         One line.
     paper : str
@@ -103,15 +103,15 @@ class Experiment:
     draw : function of the tables, or None
         The figure.
     claims : function of the tables
-        What the paper says of it, and what was measured.
+        The claims about it, judged by what was measured.
     discussion : function of the tables
         What the numbers show, as text.
     seconds : float
-        About how long 100 replications take on two cores: the first guess of the time to go.
+        Approximate time of 100 replications on two cores: the first estimate for the progress bar.
     is_timed : bool
-        Whether it measures seconds, and has to be run alone.
+        Whether it measures running times, and so must run alone.
     check : function of a Request, or None
-        Raises when what the part needs from the user is missing or wrong; asked before any part is run.
+        Raises if an input that the part needs is missing or wrong; called before any part runs.
     """
 
     id: str
@@ -128,5 +128,5 @@ class Experiment:
     check: Callable[[Request], None] | None = None
 
     def seconds_of(self, replications: int) -> float:
-        """Return about how long this many replications take."""
+        """Return the approximate time of this many replications."""
         return self.seconds * replications / 100.0

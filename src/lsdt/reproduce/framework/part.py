@@ -1,9 +1,9 @@
 """A part on disk: its tables and figure, saved so that it need not run again.
 
 A folder holds the tables as Parquet files, the rows that are shown as ``table.csv``, ``figure.svg`` and
-``figure.png``, and last of all ``part.json``, which says what they are. The key in it covers the setting, the
-seed and the sources of the package: a part with another key is run anew, and so is one of whose files the
-checksum does not fit.
+``figure.png``, and ``part.json``, which is written last and describes them. Its key covers the setting, the
+seed, the sources of the package and the versions of its libraries. A part with another key, or with a file
+that does not match its checksum, is run again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Part:
 
 @cache
 def sources_key() -> str:
-    """Return a fingerprint of all that can change a number or a figure: our sources and the libraries."""
+    """Return a hash of all that can change a number or a figure: our sources and the libraries' versions."""
     versions = " ".join(f"{name} {version(name)}" for name in LIBRARIES)
     digest = hashlib.sha256(f"{lsdt.__version__} {versions}".encode())
     for path in sorted(_PACKAGE.rglob("*.py")):
@@ -66,7 +66,7 @@ def part_key(experiment: Experiment, setting: Setting, seed: int) -> str:
 
 
 def load_part(experiment: Experiment, setting: Setting, seed: int, folder: Path) -> Part | None:
-    """Return the finished part in a folder, or None if there is none with this setting and seed."""
+    """Return the finished part in a folder; None if it is missing, damaged or saved under another key."""
     import pandas as pd
 
     try:
@@ -118,4 +118,4 @@ def _write(experiment: Experiment, tables: Tables, folder: Path) -> None:
         figure = experiment.draw(tables)
         for ending in (".svg", ".png"):
             save(figure, folder / f"figure{ending}")
-            figure.set_layout_engine("none")  # all has its place now; to find it again takes a while
+            figure.set_layout_engine("none")  # the layout is final; computing it again is slow

@@ -1,4 +1,4 @@
-"""What the regret figures share: settings, simulation, tables, lines and comparisons."""
+"""Code that the regret figures share: settings, simulation, tables, lines and comparisons."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def mean_regrets(tables: Tables, policies: Sequence[str]) -> str:
 
 
 def horizons_near(tables: Tables, wanted: Sequence[int]) -> list[int]:
-    """Return for each wanted horizon the first one at or above it that was run."""
+    """Return, for each wanted horizon, the first horizon at or above it that was run."""
     run = sorted(map(int, tables["regret"]["t"].unique()))
     return [min(t for t in run if t >= each) for each in wanted]
 

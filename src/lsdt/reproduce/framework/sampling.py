@@ -38,13 +38,13 @@ def simulate_part(problem: Problem, policies: Any, work: Work, **study: Any) -> 
     return result
 
 
-_WORTH_PROCESSES = 10  # fewer calls are done sooner than other processes have begun
+_WORTH_PROCESSES = 10  # with fewer calls, starting processes takes longer than the calls
 
 
 def on_workers(call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], work: Work) -> list[Any]:
-    """Return ``call(*task)`` of all tasks in their order, worked out in as many processes as may be used.
+    """Return ``call(*task)`` for all tasks, in their order, computed in parallel processes.
 
-    For parts whose runs are Python rather than compiled code, which threads would not speed up.
+    For parts whose runs are Python code, which threads would not speed up, rather than compiled code.
     """
     import joblib
 
@@ -124,7 +124,7 @@ def decrease_checks(
 
 
 def note_on_runs(runs: Iterable[int]) -> str:
-    """Return the note of a figure on its bands."""
+    """Return the note below a figure that explains its bands."""
     count = len(set(runs))
     if count == 1:
         return "one run: no intervals"

@@ -31,7 +31,7 @@ LSDT_CSI_2, UCB1_8, UCB1_8_ON_BSTAR = "LSDT-CSI (alpha 2)", "UCB1 (alpha 8)", "U
 CKL_UCB_SQUARED, LSDT_TS_LEAST = "CKL-UCB (squared distance)", "LSDT-TS (least likely out)"
 CKL_UCB_FLOOR, CKL_UCB_SQUARED_FLOOR = "CKL-UCB (floor)", "CKL-UCB (squared distance, floor)"
 
-# The paper's own policies never meet in a figure, so they share a colour. Adding 7 gives it dashed.
+# The paper's own policies never meet in a figure, so they share a colour. Adding 7 to a colour dashes it.
 _COLOURS = {
     LSDT_CSI: 0,
     LSDT_PSI: 0,

@@ -68,7 +68,7 @@ def number_cells(values: NDArray[np.float64]) -> list[str]:
 
 
 def _decimals(finite: NDArray[np.float64]) -> int | None:
-    """Return how many decimals show four digits of the largest and two of the smallest, or None."""
+    """Return how many decimals show four digits of the largest and two of the smallest; None if none do."""
     sizes = np.abs(finite[finite != 0.0])
     if not len(sizes):
         return 0

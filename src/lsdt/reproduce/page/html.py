@@ -41,28 +41,28 @@ _POINT = 4 / 3  # in pixels
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """One part: a figure with its setting, what to see in it, its claims and its table.
+    """One part: a figure with its setting, discussion, claims and table.
 
     Attributes
     ----------
     id : str
-        Unique on the page, which has the part as ``#id``: letters, digits, ``-``, ``_`` and ``.``.
+        Unique on the page, where ``#id`` links to the part: letters, digits, ``-``, ``_`` and ``.``.
     title : str
         One line.
     paper : str
         Where the paper has it.
     discussion : str
-        What to see in it; an empty line begins a paragraph.
+        What the figure and the table show; an empty line begins a paragraph.
     setting : dict
         What decided the numbers: JSON data.
     figure : Path or None
-        An SVG file, which becomes part of the page.
+        An SVG file, which is embedded in the page.
     alt : str
         What the figure shows, for those who cannot see it.
     table : pandas.DataFrame
         The few rows that are shown; an empty table is left out.
     claims : tuple of Claim
-        What the paper says of it.
+        The claims that this part decides.
     files : tuple of str
         Files to link to, as paths from the folder of the page.
     seconds : float
@@ -113,7 +113,7 @@ class Page:
 
 
 class Picture(NamedTuple):
-    """A figure as part of the page: its address and its size in pixels."""
+    """A figure embedded in the page: its data URL and its size in pixels."""
 
     source: str
     width: int
@@ -149,7 +149,7 @@ def render_page(page: Page) -> str:
 
 
 def picture(figure: Path) -> Picture:
-    """Return an SVG file, as `lsdt.plotting.save` makes them, for an ``img`` element."""
+    """Return an SVG file, as `lsdt.plotting.save` writes it, for an ``img`` element."""
     try:
         data = figure.read_bytes()
     except OSError as error:
@@ -165,7 +165,7 @@ def picture(figure: Path) -> Picture:
 
 
 def _folder(files: tuple[str, ...]) -> str:
-    """Return the folder that all files are in, with its slash; empty if there are several."""
+    """Return the folder that holds all files, with its slash; empty if there are several folders."""
     folders = {file[: file.rfind("/") + 1] for file in files}
     return folders.pop() if len(folders) == 1 else ""
 
@@ -184,7 +184,7 @@ def _check(page: Page) -> None:
 
 
 def _main_checks(claim: Claim) -> list[Check]:
-    """Return the few checks that the summary shows, those against the claim first."""
+    """Return the few checks that the summary shows, unconfirmed ones first."""
     return sorted(claim.checks, key=lambda check: check.outcome == CONFIRMED)[:_MOST_SHOWN]
 
 

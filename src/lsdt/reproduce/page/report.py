@@ -1,4 +1,4 @@
-"""The page of a reproduction: parts and claims as the report shows them."""
+"""The content of the page: the parts and claims of a reproduction."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BEYOND_TITLE = "Learning from similarity and dissimilarity: beyond the paper"
 
 
 def write_page(done: Reproduction, request: Request, seed: int, command: str) -> None:
-    """Write the page: everything in one file that opens offline."""
+    """Write the page: one file that opens offline."""
     sections = tuple(_section(part, done.claims[part.experiment.id]) for part in done.parts)
     title = _BEYOND_TITLE if done.beyond else _TITLE
     page = Page(title, _lead(done), sections, _facts(done.parts, request, seed, command))
@@ -39,7 +39,7 @@ def write_page(done: Reproduction, request: Request, seed: int, command: str) ->
 
 
 def _lead(done: Reproduction) -> str:
-    """Return what the page is, and what is not on it."""
+    """Return the opening text: what the page shows, and which parts are missing."""
     every = [claim for claims in done.claims.values() for claim in claims]
     holding = sum(claim.verdict == HOLDS for claim in every)
     here = _what(done)
@@ -81,7 +81,7 @@ def _section(part: Part, claims: Sequence[Claim]) -> Section:
 
 
 def _facts(parts: Sequence[Part], request: Request, seed: int, command: str) -> dict[str, str]:
-    """Return what one needs to know to get the same numbers."""
+    """Return what is needed to get the same numbers: request, seed, versions and machine."""
     facts = {
         "replications": f"{request.replications:,}, where the setting of a part says nothing else"
         + (" (coarse grids)" if request.quick else ""),
@@ -99,7 +99,7 @@ def _facts(parts: Sequence[Part], request: Request, seed: int, command: str) -> 
 
 
 def _processor() -> str:
-    """Return the name of the processor where the system tells it."""
+    """Return the processor's name, preceded by a comma; empty if the system does not report it."""
     try:
         told = Path("/proc/cpuinfo").read_text()
     except OSError:

@@ -34,7 +34,7 @@ def least_product(n_arms: int, size: int) -> float:
 
 @dataclass(frozen=True)
 class BlockProblem:
-    """Blocks of equal arms with Bernoulli rewards; every replication reveals other relations."""
+    """Blocks of equal arms with Bernoulli rewards; every replication reveals its own random relations."""
 
     n_classes: int
     size: int
@@ -55,7 +55,7 @@ class BlockProblem:
 
     @property
     def complete(self) -> SideInformation:
-        """The complete graph behind what is revealed."""
+        """The complete side information, of which every replication reveals a part."""
         return from_means(self.means, self.epsilon)
 
     @property

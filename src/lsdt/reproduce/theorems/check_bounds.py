@@ -171,7 +171,7 @@ def _partial_bounds(case: dict[str, Any]) -> pd.DataFrame:
 
 
 def _paper_draws(case: dict[str, Any], seed: int) -> pd.DataFrame:
-    """Return, for the paper's own random problems, whether the bounds are vacuous and until which round."""
+    """Return, for the paper's own random problems, whether the bounds are vacuous and when that ends."""
     import pandas as pd
 
     common: dict[str, Any] = {"n_arms": case["arms"], "low": 0.1, "epsilon": case["epsilon"]}
@@ -195,7 +195,7 @@ def _paper_draws(case: dict[str, Any], seed: int) -> pd.DataFrame:
 
 
 def _first_useful(bound: Any) -> int:
-    """Return the first round at which the bound is below the regret of the worst candidate."""
+    """Return the first round at which the bound is below the regret of always playing the worst candidate."""
     low, high = 0, _LONGEST
     while high - low > 1:
         middle = (low + high) // 2
@@ -207,7 +207,7 @@ def _first_useful(bound: Any) -> int:
 
 
 def _table(tables: Tables) -> pd.DataFrame:
-    """Return measured regret and bounds at every second length."""
+    """Return measured regret and bounds at every second number of rounds."""
     regret = tables["regret"]
     rows = summary_table(
         regret[regret["policy"].isin(["lsdt_csi", "lsdt_psi"])], ["information", "policy", "t"], "regret"
@@ -285,7 +285,7 @@ def _claims(tables: Tables) -> list[Claim]:
 
 
 def _regrets(tables: Tables, policy: str) -> pd.DataFrame:
-    """Return the regret of a policy as one row per run and one column per length."""
+    """Return the regret of a policy, with one row per run and one column per number of rounds."""
     rows = tables["regret"]
     return rows[rows["policy"] == policy].pivot_table(index="run", columns="t", values="regret")
 
@@ -305,7 +305,7 @@ def _vacuous_words(paper: pd.DataFrame) -> str:
 
 
 def _largest_part(tables: Tables, information: str, policy: str, column: str) -> Check:
-    """Compare regret with a bound at every length where it is not vacuous; return the closest."""
+    """Check regret against a bound where it comes closest, among the lengths at which it is not vacuous."""
     known = tables["bounds"]
     known = known[(known["information"] == information) & (known[column] < known["worst"])]
     measured = _regrets(tables, policy)
@@ -319,7 +319,7 @@ def _largest_part(tables: Tables, information: str, policy: str, column: str) ->
 
 
 def _floor(tables: Tables, policy: str) -> Check:
-    """Compare the growth of regret per unit of log T with C1."""
+    """Check that regret grows by at least C1 per unit of log T."""
     per_log = mean_of(_growth(tables, policy, 0) / (_DOUBLINGS * np.log(2.0)))
     known = tables["bounds"]
     last = known[known["information"] == "complete"].iloc[-1]

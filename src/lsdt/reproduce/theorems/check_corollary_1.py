@@ -29,7 +29,7 @@ _WHERE = "Corollary 1, Section 4.3, Appendix I"
 
 
 def _setting(request: Request) -> Setting:
-    """Return seven classes, the lowest 4.8 epsilon below the best; all arms of the best are equal.
+    """Return seven classes of equal arms, the lowest class 4.8 epsilon below the best.
 
     Elimination and programme P2 take most of the time, so there are few sizes, and fewer runs of the largest.
     """
@@ -59,7 +59,7 @@ def _setting(request: Request) -> Setting:
 
 
 def _least_share(size: int) -> float:
-    """Return p_S = p_D at the limit of Assumption 5 for classes of this size; larger ones need less."""
+    """Return p_S = p_D at the limit of Assumption 5 for classes of this size; larger classes need less."""
     return min(float(least_product(_CLASSES * size, size) ** (1 / 3)) + 1e-12, 1.0)
 
 
@@ -86,7 +86,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def _covers(problem: BlockProblem, runs: int, seed: int) -> list[dict[str, Any]]:
-    """Solve P2 on the bottom class of every draw; no similar pair joins it to another class that is left."""
+    """Solve P2 on the bottom class of every draw; no similar pair joins it to another surviving class."""
     held = check_assumptions(problem.complete, problem.share, problem.share).hold
     bottom = np.arange(problem.size)
     rows = []
@@ -182,7 +182,7 @@ def _claims(tables: Tables) -> list[Claim]:
 
 
 def _regret_claims(tables: Tables) -> list[Claim]:
-    """Return two claims, since the corollary is asymptotic: on growth with T, and on regret at one T."""
+    """Return two claims, on growth with T and on regret at one T, since the corollary is asymptotic."""
     short, long = _horizons(tables)
     arms = sorted(tables["regret"]["arms"].unique())
     grown = _growth(tables)

@@ -1,4 +1,4 @@
-"""How LSDT-CSI's regret depends on the number of arms and of components, and when it equals UCB."""
+"""How LSDT-CSI's regret depends on the numbers of arms and components, and when LSDT-CSI equals UCB."""
 
 from __future__ import annotations
 

@@ -101,7 +101,11 @@ def _candidate_sizes(setting: Setting, work: Work) -> pd.DataFrame:
 
 
 def _size_of(means: Any, epsilon: float) -> dict[str, Any]:
-    """Return the number of candidates, whether the graph is connected, and whether no class exceeds a gap."""
+    """Return the number of candidates, whether the graph is connected, and whether classes are narrow.
+
+    ``within_gap``: the graph is complete, or no class is wider than the largest gap between neighbouring
+    means.
+    """
     found = candidate_set(from_means(means, epsilon), "anchors")
     widest = float(np.diff(np.sort(means)).max())
     assert found.classes is not None
@@ -115,7 +119,7 @@ def _size_of(means: Any, epsilon: float) -> dict[str, Any]:
 
 
 def _covers(setting: Setting, work: Work) -> pd.DataFrame:
-    """Solve P2 on random graphs, and on what the triangle rule leaves of the paper's random problems."""
+    """Solve P2 on random graphs, and on the arms that the triangle rule leaves of the paper's problems."""
     import pandas as pd
 
     rows = []

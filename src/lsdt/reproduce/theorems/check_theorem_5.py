@@ -74,9 +74,9 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def _copies(graph: dict[str, Any], copies: int) -> SideInformation:
-    """Return copies of a graph far apart from one another, so that one draw of all is a draw of each.
+    """Return copies of a graph, far apart, so that one draw of their relations is a draw for each copy.
 
-    A triangle has two similar pairs, so none reaches from one copy into another.
+    A triangle contains two similar pairs, so none spans two copies.
     """
     n_classes = graph["arms"] // graph["class_size"]
     means = block_means(n_classes, graph["class_size"], _STEP)
@@ -85,7 +85,7 @@ def _copies(graph: dict[str, Any], copies: int) -> SideInformation:
 
 
 def _count(graph: dict[str, Any], many: SideInformation, copies: int, seed: int) -> dict[str, int]:
-    """Count the draws that leave an arm between the end classes, and such arms."""
+    """Count the draws in which an arm between the end classes stays, and the arms that do."""
     revealed = many.reveal(graph["p_similar"], graph["p_dissimilar"], seed=seed)
     left = np.zeros(many.n_arms, bool)
     left[candidate_set(revealed, method="triangles").arms] = True

@@ -1,4 +1,4 @@
-"""Exploration values and the domination number of what elimination leaves, for `check_programmes`."""
+"""Exploration values and domination number of the arms that elimination leaves, for `check_programmes`."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def degrees_and_values(side: SideInformation, z: NDArray[np.float64]) -> dict[st
 def epsilon_rows(
     case: dict[str, Any], epsilons: list[float], runs: int, seed: int, fixed: bool
 ) -> list[dict[str, Any]]:
-    """Return for every epsilon and run the arms left, their domination number and those near the best."""
+    """Count, for every epsilon and run, the arms left, those that dominate them, and those near the best."""
     rows = []
     for epsilon in epsilons:
         problem = paper_problem(case, epsilon, fixed)
@@ -126,7 +126,7 @@ def epsilon_claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def epsilon_words(rows: pd.DataFrame) -> str:
-    """Say how many arms are left, dominate them and are near the best, at every epsilon."""
+    """Say how many arms are left, how many dominate them and how many are near the best, by epsilon."""
     means = rows.groupby("epsilon")[["left", "domination", "near"]].mean()
     told = [
         f"{row.left:.1f} arms left at epsilon {epsilon:g}, {row.domination:.1f} to dominate them and "

@@ -1,4 +1,4 @@
-"""Contests of every policy there is: `settings` lists them, `contest` plays one, `results` judges it.
+"""Contests of all policies: `settings` lists them, `contest` plays one, `results` judges it.
 
-`long` looks for runs whose regret keeps growing.
+`linear_regret` looks for runs whose regret keeps growing.
 """

@@ -1,7 +1,7 @@
-"""A contest: every policy there is, on all arms and on what the offline steps leave, in one setting.
+"""A contest of all policies in one setting, on all arms and on the arms that the offline steps leave.
 
-Policies that refuse the setting, or are too slow for it, are left out with the reason. All the others meet
-the same problems and the same noise, so that they are compared run by run.
+Policies that refuse the setting, or are too slow for it, are left out with the reason. All others get the
+same problems and the same noise, so that they are compared run by run.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def larger_setting(
 ) -> Setting:
     """Return the setting of a contest with many arms and rounds: fewer runs, and only fast policies.
 
-    Those that do not even begin in time are listed in `without`, with the reason.
+    Policies that take too long even to start are listed in `without`, with the reason.
     """
     setting = contest_setting(
         request, revealed=revealed, rewards="bernoulli", arms=arms, horizon=2000 if request.quick else 10_000
@@ -110,7 +110,7 @@ def larger_setting(
 
 
 def available_words(words: Iterable[str]) -> list[str]:
-    """Return the words whose policies are available."""
+    """Return the notations whose policies are available."""
     names = set(available())
     return [word for word in words if word.partition(":")[0].partition("@")[0] in names]
 
@@ -118,8 +118,8 @@ def available_words(words: Iterable[str]) -> list[str]:
 def play_contest(setting: Setting, work: Work) -> Tables:
     """Play all policies that the setting admits.
 
-    Tables: ``regret`` (policy, run, t), ``policies`` (names and words), ``times`` (microseconds a step), and
-    ``left_out`` (policies and reasons) where any are.
+    Tables: ``regret`` (policy, run, t), ``policies`` (names and notations), ``times`` (microseconds a step),
+    and ``left_out`` (policies and reasons) if there are any.
     """
     admitted, left_out = _admit(setting, work)
     names = _names(setting, admitted)
@@ -181,7 +181,7 @@ def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str
         policy = parse_policy(word)
         try:
             if "connected" in specification(policy.name).needs and policy.on == "all":
-                _require_everywhere(setting, policy, work)  # it may differ from run to run
+                _require_everywhere(setting, policy, work)  # connectedness may differ from run to run
             found = steps.of(policy.on)
             begun = policy.begin(instance.side, model, setting["horizon"], new_stream(0), found)
         except LsdtError as error:
@@ -196,7 +196,7 @@ def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str
 
 
 def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
-    """Raise the error of the policy in the first run that it refuses."""
+    """Raise the policy's error for the first run whose problem it refuses."""
     problem, needs = contest_problem(setting), specification(policy.name).needs
     for run in range(setting["replications"]):
         side = problem.draw(work.seed, run).side
@@ -206,7 +206,7 @@ def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
 
 def _microseconds(begun: Begun, instance: Instance, setting: Setting) -> float:
     """Return the processor time of one step; stop early if the policy is clearly too slow."""
-    rounds = min(2 * setting["arms"], setting["horizon"])  # most arms that are ever played are by then
+    rounds = min(2 * setting["arms"], setting["horizon"])  # by then most arms that are ever played have been
     coins, means, player = np.random.default_rng(0), instance.means[begun.arms], begun.player
     enough = 1e-6 * rounds * setting["most_microseconds"]
     started, done = 0.0, 0

@@ -1,9 +1,9 @@
 """Runs with linear regret among good policies: 10,000 rounds, complete and partial side information.
 
-A run has *linear regret* when its second half costs at least 0.8 of what its first half did, and at least
-what all rounds of that half cost on an arm that as many plays tell from the best: the gap where two arms are
-told apart, sqrt(2 sigma^2 log T / (T / 2)), in each of its rounds. Smaller losses may be those of arms that
-nobody can tell apart in that time.
+A run has *linear regret* if its second half costs at least 0.8 of its first half, and at least as much as
+losing a detectable gap in every round of that half. The detectable gap is the one at which T / 2 plays of
+each of two arms tell them apart, sqrt(2 sigma^2 log T / (T / 2)). Smaller losses may come from arms that no
+policy can tell apart in that time.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def detectable_gap(rounds: int, sigma: float) -> float:
 
 
 def _halves(regret: pd.DataFrame, setting: Setting) -> pd.DataFrame:
-    """Return the regret of the first half and of all of every run, and whether it is linear."""
+    """Return, for every run, the regret of its first half and in total, and whether it is linear."""
     wide = regret.pivot(index=["problem", "policy", "run"], columns="t", values="regret")
     rounds = int(wide.columns.max())
     halves = wide[[rounds // 2, rounds]].reset_index()

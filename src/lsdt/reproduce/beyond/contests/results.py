@@ -40,7 +40,7 @@ _LINES = (
     *("soft_closure", "lsdt_closure"),
 )
 MEAN = "mean, 95% interval"
-_CUT = 0.25  # of the mean
+_CUT = 0.25  # of the mean: where an interval is cut on a logarithmic axis
 _LOG_FROM = 20.0  # times the least regret: a linear axis would hide the best
 
 

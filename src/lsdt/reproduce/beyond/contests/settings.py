@@ -36,7 +36,7 @@ class _Ratio(NamedTuple):
 
 
 class _Contest(NamedTuple):
-    """One contest: what the page says of it, its setting, its claims, and about how long it takes."""
+    """One contest: its titles, setting and claims, and its approximate running time."""
 
     title: str
     figure: str

@@ -1,8 +1,7 @@
 """Problems of contests: means uniform on an interval, as in the paper, or of another shape.
 
-A policy that leads on uniform means may owe it to their being uniform. *Clustered* means lie in ten groups,
-*bell* means are normal, those of a *grid* are evenly spaced, and *two-level* means are one of two but for a
-little.
+A policy may lead on uniform means only because they are uniform. *Clustered* means lie in ten groups, *bell*
+means are normal, those of a *grid* are evenly spaced, and *two-level* means lie close to one of two values.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _LEAST, _MOST = 0.02, 0.98  # of a mean
 
 @dataclass(frozen=True)
 class ShapedProblem:
-    """Arms whose means have a shape, and a share of the relations of either kind among them."""
+    """Arms whose means have a shape; a share of their similar and dissimilar pairs is revealed."""
 
     shape: str
     n_arms: int

@@ -1,9 +1,9 @@
 """Means change once: how long agents stay with the old arm, and what forgetting costs where nothing changes.
 
-A policy plays as many rounds before the change as after it. Relations are those of the means before it. Where
-all means are mirrored they all still hold, and the best arm is the worst. Where the best arm falls, or
-another one rises above it, those of that arm stop to hold. Old arms are those within epsilon of the best
-before the change that lie further below the best after it.
+A policy plays as many rounds before the change as after it. The relations are those of the means before the
+change. If all means are mirrored, all relations still hold and the best arm becomes the worst. If the best
+arm falls, or another one rises above it, some relations of that arm become false. Old arms are those
+within epsilon of the best before the change and more than epsilon below the best after it.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 _EPSILON, _LOW, _HIGH = 0.1, 0.1, 0.9
 _KNOWN = 0.5  # of the relations
 _RISK = 0.05
-_PRICE = 0.01  # a round, of forgetting where nothing changes
-_LOOK = 25  # rounds between two looks at the test
+_PRICE = 0.01  # most regret per round that forgetting may add where nothing changes
+_LOOK = 25  # rounds between two evaluations of the test
 _ARMS, _ROUNDS = 100, 1_000
 _POLICIES = ("soft_closure", "lsdt_closure", "lsdt_watchful", "ts")
-_UNRELATED = ("ts",)  # know no relations
+_UNRELATED = ("ts",)  # use no relations
 _HALF_LIVES = (None, 800, 200)
 STILL = "still"
 
 
 class World(NamedTuple):
-    """A way to change: a title, and the means after it from those before."""
+    """A way the means change: its title, and a function from the means before to those after."""
 
     title: str
     change: Callable[[NDArray[np.float64]], NDArray[np.float64]]
@@ -101,7 +101,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def _play_run(setting: Setting, seed: int, run: int) -> list[dict[str, Any]]:
-    """Play all methods in all worlds: up to the change once, and then on in every world."""
+    """Play every method up to the change once, and continue from there in every world."""
     instance = _problem(setting).draw(seed, run)
     means = np.asarray(instance.means, np.float64)
     coins = np.random.default_rng((seed, run)).random(2 * setting["horizon"])
@@ -140,7 +140,7 @@ def _method(policy: str, half_life: int | None) -> str:
 def play_worlds(
     learner: Learner, before: NDArray[np.float64], coins: NDArray[np.float64], setting: Setting
 ) -> dict[str, dict[str, Any]]:
-    """Play up to the change, and on in every world; say what each cost, and when the test noticed it."""
+    """Play up to the change, and on in every world; return regret, plays of old arms and alarms by world."""
     rounds, epsilon, risk = setting["horizon"], setting["epsilon"], setting["risk"]
     first = _play(learner, before, coins[:rounds], risk, set())
     played = {}
@@ -161,7 +161,7 @@ def play_worlds(
 
 
 class _Played(NamedTuple):
-    """The arms of every round, after how many a change was noticed, and whether one was that there is not."""
+    """The arm of every round, the round of the first true alarm (NaN if none), and whether any was false."""
 
     arms: list[int]
     noticed: float
@@ -175,7 +175,7 @@ def _play(
     risk: float,
     changed: set[int],
 ) -> _Played:
-    """Play a round for every coin, and look at the test now and then until it lists an arm that changed."""
+    """Play one round per coin; evaluate the test every `_LOOK` rounds until it lists an arm that changed."""
     chances: list[float] = means.tolist()
     arms: list[int] = []
     noticed, false_alarm = math.nan, False
@@ -241,7 +241,7 @@ def _draw(tables: Tables) -> Figure:
 
 
 def _methods(tables: Tables) -> list[tuple[str, str]]:
-    """Return every policy that knows relations, as it is, beside itself with the shortest half-life."""
+    """Return the policies that use relations, each as two methods: plain, and with the shortest half-life."""
     names = list(dict.fromkeys(tables["runs"]["method"]))
     plain = [name for name in names if "," not in name and name not in _UNRELATED]
     shortest = [[name for name in names if name.startswith(f"{each},")][-1] for each in plain]
@@ -249,7 +249,7 @@ def _methods(tables: Tables) -> list[tuple[str, str]]:
 
 
 def _regret(tables: Tables, method: str) -> NDArray[np.float64]:
-    """Return the regret of the runs in which nothing changes."""
+    """Return a method's regret over all rounds, run by run, where nothing changes."""
     rows = _of(tables, STILL, method)
     regret: NDArray[np.float64] = (rows["regret_before"] + rows["regret_after"]).to_numpy()
     return regret

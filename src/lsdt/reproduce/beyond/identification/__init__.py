@@ -1,1 +1,1 @@
-"""Which arm is the best, and when that is known: the rule of `agent.stopping` against those of others."""
+"""Which arm is the best, and when that is known: the rule of `agent.stopping` against published ones."""

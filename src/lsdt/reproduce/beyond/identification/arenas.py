@@ -1,4 +1,4 @@
-"""The settings of the contest: problems, and the tolerance that is asked for in each."""
+"""The settings of the contest: problems, and the tolerance required in each."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _LOGS = 102  # the random stream that draws logs
 
 @dataclass(frozen=True)
 class LogProblem:
-    """Items whose differences are known as ranges from a log of ratings; each pays 0 or 1, by its true mean.
+    """Items with ranges for their differences, estimated from a log; each pays 0 or 1 with its true mean.
 
     Attributes
     ----------
     n_arms, n_users : int
-        How many items and users there are.
+        Number of items and users.
     rewards : Rewards
         The reward law.
     """
@@ -54,22 +54,23 @@ class LogProblem:
 
 @dataclass(frozen=True)
 class Arena:
-    """A setting: what is played, and what is asked for.
+    """A setting: the problem, and the tolerance required.
 
     Attributes
     ----------
     title : str
-        What tables and figures call it.
+        Its name in tables and figures.
     problem : function
         Makes the problem.
     tolerance : float
-        How far below the best arm the one named may lie.
+        How far below the best arm the arm that is named may lie.
     is_cheap : bool
-        Whether our runs take so few tries that five times as many are played, to count errors.
+        Whether our runs take so few tries that five times as many runs are played, to count errors.
     on : tuple of str
-        Where others play; on all of 1,000 arms, choices that are repeated would cost them too many tries.
+        The arms that the other methods play on; on all of 1,000 arms, repeating choices would cost them too
+        many tries.
     is_wrong : bool
-        Whether relations are wrong, so that nothing is promised.
+        Whether some relations are wrong, so that nothing is guaranteed.
     """
 
     title: str

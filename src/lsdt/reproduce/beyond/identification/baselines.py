@@ -1,4 +1,4 @@
-"""Other ways to find the best arm without relations, many runs side by side in arrays (run, arm).
+"""Published ways to find the best arm without relations; many runs at once, in arrays (run, arm).
 
 All of them look for an arm within a tolerance of the best, with an error of at most delta:
 
@@ -7,9 +7,9 @@ All of them look for an arm within a tolerance of the best, with an error of at 
 - Track-and-Stop (Garivier, Kaufmann 2016), D-tracking, with the weights of Gaussian rewards,
 - top-two Thompson sampling (Russo 2016), the challenger by transport cost (Shang and others 2020).
 
-The last two stop by the generalised likelihood ratio, with the threshold of Kaufmann and Koolen (2021). A
-choice is repeated for a thousandth of the tries so far, so that a run takes some thousand steps. That costs
-tries, since an arm may get more at once than it needs: repeated for a hundredth, choices cost up to three
+The last two stop by the generalised likelihood ratio, with the threshold of Kaufmann and Koolen (2021). Each
+choice is repeated for a thousandth of the tries so far, so that a run takes some thousand steps. Repeating
+costs tries, since an arm may get more plays at once than it needs: with a hundredth, it costs up to three
 times as many tries on all of 100 arms, and up to 40% more on candidates.
 """
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
     Reals = NDArray[np.float64]
 
-_PART = 1_000  # a choice is repeated for this part of the tries so far
+_PART = 1_000  # a choice is repeated tries so far / _PART times
 _MOST_STEPS = 30  # of Newton
 _SAME = 1e-12
 
 
 class Runs(NamedTuple):
-    """Runs that are not finished: what arms paid, which there are, and what is asked for."""
+    """Unfinished runs: plays and rewards of arms, which arms exist, the reward law, tolerance and delta."""
 
     counts: Reals
     sums: Reals
@@ -52,7 +52,7 @@ class Runs(NamedTuple):
 
     @property
     def means(self) -> Reals:
-        """The means so far; minus infinity where there is no arm."""
+        """The empirical means; minus infinity where no arm exists."""
         return np.where(self.there, self.sums / np.maximum(self.counts, 1.0), -math.inf)
 
     @property
@@ -99,7 +99,7 @@ def play(
     most: int,
     seed: Any,
 ) -> Outcome:
-    """Play until every run stops or has had `most` tries; a mean of NaN is no arm.
+    """Play until every run stops or has had `most` tries; a mean of NaN marks a missing arm.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _pay(
     sigma: float,
     rng: np.random.Generator,
 ) -> None:
-    """Add the rewards of so many plays of every arm."""
+    """Draw the rewards of this many plays of every arm in the runs `left`, and add them up."""
     rows, arms = np.nonzero(plays)
     times, at = plays[rows, arms], (left[rows], arms)
     if family == "bernoulli":
@@ -148,7 +148,7 @@ def _pay(
 
 
 def _one(runs: Runs, arms: NDArray[np.int64]) -> Reals:
-    """Return a flag for one arm of every run."""
+    """Return an array with 1 at one arm of every run, and 0 elsewhere."""
     flags = np.zeros_like(runs.counts)
     flags[np.arange(len(arms)), arms] = 1.0
     return flags
@@ -163,7 +163,7 @@ def _take(values: Reals, arms: NDArray[np.int64]) -> Reals:
 
 
 def elimination(runs: Runs) -> Choice:
-    """Play all arms that may be the best in turn; an arm is out when its interval lies below another's."""
+    """Play in turn all arms that may be the best; an arm is out when its interval lies below another's."""
     means, n = runs.means, np.maximum(runs.counts, 1.0)
     level = np.log(4.0 * runs.sizes[:, None] * n**2 / runs.delta)
     width = runs.sigma * np.sqrt(2.0 * level / n)
@@ -184,7 +184,7 @@ def lucb(runs: Runs) -> Choice:
 
 
 def kl_lucb(runs: Runs) -> Choice:
-    """Do the same with bounds by Kullback-Leibler divergence, alpha = 1.1 and k = 405.5."""
+    """Play as LUCB does, with bounds by Kullback-Leibler divergence, alpha = 1.1 and k = 405.5."""
     level = np.log(405.5 * runs.sizes * runs.tries**1.1 / runs.delta)
     level = (level + np.log(np.maximum(level, 1.0)))[:, None] / np.maximum(runs.counts, 1.0)
     if runs.family != "bernoulli":
@@ -237,7 +237,7 @@ def _is_known(runs: Runs, leader: NDArray[np.int64], costs: Reals) -> NDArray[np
 
 
 def track_and_stop(runs: Runs) -> Choice:
-    """Play what is furthest behind the best proportions at the means so far."""
+    """Play the arm furthest behind the optimal proportions at the empirical means, or a rarely played one."""
     leader = runs.means.argmax(axis=1)
     weights = oracle_weights(runs, leader)
     missing = np.where(runs.there, runs.tries[:, None] * weights - runs.counts, -math.inf)
@@ -249,13 +249,17 @@ def track_and_stop(runs: Runs) -> Choice:
 
 
 def oracle_weights(runs: Runs, leader: NDArray[np.int64]) -> Reals:
-    """Return the best proportions for Gaussian rewards: the x_a of y with sum x_a^2 = 1, scaled."""
+    """Return the optimal proportions for Gaussian rewards: x_a = y / (half_a - y), scaled.
+
+    Here half_a = (gap_a + tolerance)^2 / 2, and y makes sum x_a^2 = 1 over the rivals; the leader has x = 1.
+    """
     means = np.where(runs.there, runs.means, -math.inf)
     half = 0.5 * (_take(means, leader)[:, None] - means + runs.tolerance) ** 2
     rivals = runs.there & (_one(runs, leader) == 0.0)
     half = np.where(rivals, half, math.inf)
     least = half.min(axis=1, keepdims=True)
-    # The sum is convex in y, and at half of the least at least 1: Newton's steps come down to its root.
+    # The sum of squares is convex in y, and at least 1 at half of the least half_a, where Newton's method
+    # starts: its steps descend to the root.
     y = 0.5 * np.where(np.isfinite(least), least, 1.0)
     for _ in range(_MOST_STEPS):
         shares = y / (half - y)
@@ -271,7 +275,7 @@ def oracle_weights(runs: Runs, leader: NDArray[np.int64]) -> Reals:
 
 
 def top_two(runs: Runs) -> Choice:
-    """Play the arm that is best in a draw from the posterior, or its strongest rival, half and half."""
+    """Play the arm that is best in a draw from the posterior, or, half of the time, its strongest rival."""
     n = np.maximum(runs.counts, 1.0)
     if runs.family == "bernoulli":
         draws = runs.rng.beta(1.0 + runs.sums, 1.0 + np.maximum(runs.counts - runs.sums, 0.0))

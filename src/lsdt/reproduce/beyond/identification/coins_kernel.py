@@ -1,4 +1,4 @@
-"""Bounds and likelihood ratios of coins, arm by arm; arrays are (run, arm)."""
+"""Bounds and likelihood ratios for Bernoulli rewards, arm by arm; arrays are (run, arm)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ _MOST_STEPS = 100
 
 @compiled
 def highest_rivals(means: Array, levels: Array, leaders: Array) -> tuple[Array, Array]:
-    """Return, for every run, the arm with the largest upper bound but for its leader, and that bound.
+    """Return, for every run, the arm other than its leader with the largest upper bound, and that bound.
 
-    The bound of an arm is the largest q with KL(mean, q) <= level. Arms that are not there have a mean of
-    minus infinity. A bound is only solved for where it is above the largest so far; that takes one divergence
-    to know.
+    The bound of an arm is the largest q with KL(mean, q) <= level. Missing arms have mean minus infinity. A
+    bound is computed only if it exceeds the largest so far, which a single divergence tells.
     """
     rivals, bounds = np.zeros(len(means), np.int64), np.full(len(means), -math.inf)
     for run in range(len(means)):
@@ -37,7 +36,7 @@ def highest_rivals(means: Array, levels: Array, leaders: Array) -> tuple[Array, 
 
 @compiled
 def lower_bounds(means: Array, levels: Array) -> Array:
-    """Return the least q with KL(mean, q) <= level, of one arm in every run."""
+    """Return the least q with KL(mean, q) <= level, for one arm per run."""
     bounds = np.empty(len(means))
     for run in range(len(means)):
         bounds[run] = 1.0 - bernoulli_upper(1.0 - means[run], levels[run])
@@ -70,10 +69,10 @@ def _cost(n: float, mean: float, n_rival: float, mean_rival: float, tolerance: f
 
 @inlined
 def _meeting_point(n: float, mean: float, n_rival: float, mean_rival: float, tolerance: float) -> float:
-    """Return the theta at which both are likeliest, the leader with that mean, the rival above it.
+    """Return the theta that maximises the likelihood of leader mean theta and rival mean theta + tolerance.
 
-    The slopes, times both variances, add up to a polynomial; Newton's steps are kept between two points that
-    have its zero between them.
+    The derivative, times both variances, is a polynomial; Newton's steps are kept inside a bracket of its
+    root.
     """
     low, high = max(mean_rival - tolerance, 0.0), min(mean, 1.0 - tolerance)
     if high <= low:

@@ -40,20 +40,20 @@ if TYPE_CHECKING:
 OURS, UNRELATED = "identify", "identify without relations, on candidates"
 _DELTA = 0.05
 _MORE = 5  # times as many runs of ours where they are cheap
-_MOST_TRIES = 1_000_000  # a run that takes more is cut off, and counts with these
-_CHECKS = 100  # looks while the number of tries doubles, as in `lsdt.identify`
+_MOST_TRIES = 1_000_000  # a run that takes more is cut off, and counts with this many
+_CHECKS = 100  # the rule is checked after every 1% more tries, as in `lsdt.identify`
 _ROUNDING = 1e-9
 
 
 class Draw(NamedTuple):
-    """The problem of one run, and the arms that may be the best; none where relations contradict."""
+    """The problem of one run, and its candidates; None if the relations contradict one another."""
 
     instance: Instance
     found: CandidateSet | None
 
 
 class Played(NamedTuple):
-    """What a run of ours came to, and the means of all arms and of candidates, for others to play on."""
+    """The results of one run of ours, and the means of all arms and of candidates, for others to play on."""
 
     rows: list[dict[str, Any]]
     means: dict[str, NDArray[np.float64]]
@@ -116,14 +116,14 @@ def _play_run(name: str, setting: PartSetting, seed: int, run: int) -> Played:
 
 def _draw(instance: Instance) -> Draw:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ContradictionWarning)  # counted
+        warnings.simplefilter("ignore", ContradictionWarning)  # counted in the column `noticed`
         found = offline_step(instance.side, "propagation")
     assert found is not None
     return Draw(instance, None if found.conflict is not None else found)
 
 
 def _without_relations(draw: Draw) -> Draw:
-    """Return the candidates of a problem as arms of which nothing is known."""
+    """Return the problem restricted to its candidates, without any relations."""
     assert draw.found is not None
     means = np.asarray(draw.instance.means)[draw.found.arms]
     side = SideInformation(len(means))
@@ -134,9 +134,9 @@ def _without_relations(draw: Draw) -> Draw:
 def identified(
     draw: Draw, tolerance: float, delta: float, most: int, key: tuple[int, int]
 ) -> tuple[int, float]:
-    """Play ``'identify'`` until the arm is known; return the tries, and how far below the best it lies.
+    """Play ``'identify'`` until the best arm is known; return the tries, and the gap of the arm found.
 
-    It looks as often as `lsdt.identify` does.
+    The stopping rule is checked as often as in `lsdt.identify`.
     """
     instance = draw.instance
     means, law = np.array(instance.means, np.float64), instance.rewards
@@ -170,7 +170,7 @@ def identified(
 
 
 def _table_of(means: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Return the means of many runs as rows, filled up with NaN."""
+    """Return the means of many runs as rows, padded with NaN."""
     table = np.full((len(means), max(map(len, means))), np.nan)
     for row, each in zip(table, means, strict=True):
         row[: len(each)] = each
@@ -180,7 +180,7 @@ def _table_of(means: list[NDArray[np.float64]]) -> NDArray[np.float64]:
 def _play_others(
     name: str, setting: PartSetting, seed: int, rule: str, on: str, tables: dict[str, NDArray[np.float64]]
 ) -> list[dict[str, Any]]:
-    """Play a rule that knows no relations, on all arms or on the candidates."""
+    """Play a rule that uses no relations, on all arms or on the candidates."""
     arena, means = ARENAS[name], tables[on]
     law = arena.problem().rewards
     outcome = play(
@@ -209,7 +209,7 @@ def _of(tables: Tables, arena: str, method: str) -> pd.DataFrame:
 
 
 def _wrong(rows: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return which of the runs that named an arm named one that is not good enough."""
+    """Return, for the runs that named an arm, whether its gap exceeds the tolerance."""
     tolerance = rows["arena"].map({name: arena.tolerance for name, arena in ARENAS.items()})
     named = rows["gap"].notna() & (rows["tries"] < _MOST_TRIES)  # a run that is cut off names none
     wrong: NDArray[np.bool_] = (rows["gap"] > tolerance * (1.0 + _ROUNDING))[named].to_numpy(bool)
@@ -263,7 +263,7 @@ def _arenas(tables: Tables) -> list[str]:
 
 
 def _best_other(tables: Tables, arena: str) -> str:
-    """Return the method without relations that takes the fewest tries there."""
+    """Return the method without relations that takes the fewest tries in this setting."""
     table = tables["tries"]
     others = table[(table["arena"] == arena) & (table["method"] != OURS)]
     return str(others.groupby("method", observed=True)["tries"].mean().idxmin())

@@ -1,1 +1,1 @@
-"""Which pairs to ask about: answers until few arms are left, chosen in three ways."""
+"""Which pairs to ask about: how many answers three ways of choosing need until few arms are left."""

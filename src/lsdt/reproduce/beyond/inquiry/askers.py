@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 _DRAWS = 24  # mean vectors of the ensemble
 _SWEEPS = 3  # over all arms, after every batch
 _BATCH = 10
-_STEP = 0.1  # of the usual moves, in the range of means
-_DOUBT = 2.0  # how unlikely one more broken answer is, as a logarithm
+_STEP = 0.1  # standard deviation of a local move, as a share of the range of the means
+_DOUBT = 2.0  # log-likelihood lost per violated answer
 
 
 class Asked(NamedTuple):
-    """How many answers it took, and which arms are left."""
+    """The number of answers, and the arms that are left."""
 
     answers: int
     left: NDArray[np.int64]
 
 
 def random_pairs(judge: Judge, until: int, rng: np.random.Generator) -> Asked:
-    """Ask about pairs in random order; how many are enough is found by bisection."""
+    """Ask about pairs in random order; bisection finds how many answers are enough."""
     n_arms = len(judge.means)
     pairs = _all_pairs(n_arms)[rng.permutation(n_arms * (n_arms - 1) // 2)]
     said = [judge(a, b) for a, b in pairs.tolist()]
@@ -70,7 +70,7 @@ def most_uncertain(judge: Judge, until: int, rng: np.random.Generator) -> Asked:
 
 
 def inquiry(judge: Judge, until: int, rng: np.random.Generator) -> Asked:
-    """Ask what `lsdt.Inquiry` asks, one at a time; where it sees nothing more, about random pairs."""
+    """Ask what `lsdt.Inquiry` asks, one pair at a time; then, if no answer can be wrong, random pairs."""
     n_arms = len(judge.means)
     side = SideInformation(n_arms, epsilon=judge.epsilon)
     asking = Inquiry(side, judge.kind, wrong_rate=judge.wrong, until=until)
@@ -102,7 +102,7 @@ def _all_pairs(n_arms: int) -> NDArray[np.int64]:
 
 
 def _apart(pairs: NDArray[np.int64], order: NDArray[np.int64], is_open: NDArray[np.bool_]) -> list[int]:
-    """Return the first pairs of an order that are open and have no arm in common, a batch of them."""
+    """Return a batch: the first open pairs in this order that have no arm in common."""
     taken: set[int] = set()
     found: list[int] = []
     for at in order.tolist():
@@ -116,17 +116,17 @@ def _apart(pairs: NDArray[np.int64], order: NDArray[np.int64], is_open: NDArray[
 
 
 class Ensemble:
-    """Mean vectors that break few answers, moved by Metropolis steps; they know the range of the means."""
+    """Mean vectors within the true range, moved by Metropolis steps so that they violate few answers."""
 
     def __init__(self, judge: Judge, rng: np.random.Generator) -> None:
         self._judge, self._rng = judge, rng
         self._low, self._high = float(judge.means.min()), float(judge.means.max())
         self._draws = rng.uniform(self._low, self._high, (_DRAWS, len(judge.means)))
-        # Of every arm: with whom, the limits of the difference, and whether it lies inside of these.
+        # For every arm: the other arm, the limits of the difference, and whether it lies inside them.
         self._known: list[list[tuple[int, float, float, bool]]] = [[] for _ in judge.means]
 
     def tell(self, a: int, b: int, said: Any) -> None:
-        """Take an answer to heart."""
+        """Record an answer."""
         epsilon = self._judge.epsilon
         limits = {
             "similar": (-epsilon, epsilon, True),
@@ -140,7 +140,7 @@ class Ensemble:
         self._known[b].append((a, -high, -low, inside))
 
     def move(self) -> None:
-        """Let the draws follow what is known."""
+        """Move the mean vectors towards the recorded answers."""
         rng, width = self._rng, self._high - self._low
         for _sweep in range(_SWEEPS):
             for arm in rng.permutation(len(self._known)).tolist():
@@ -159,7 +159,7 @@ class Ensemble:
                 self._draws[taken, arm] = tried[taken]
 
     def disagreement(self, pairs: NDArray[np.int64]) -> Floats:
-        """Return how unsure the answer about each pair is: an entropy, or a variance of the difference."""
+        """Return how uncertain the answer about each pair is: its entropy, or for ranges its variance."""
         apart = self._draws[:, pairs[:, 0]] - self._draws[:, pairs[:, 1]]
         if self._judge.kind == "range":
             variance: Floats = apart.var(axis=0)

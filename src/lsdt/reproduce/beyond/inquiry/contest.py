@@ -1,8 +1,8 @@
-"""Answers about pairs until at most ten arms are left, for each kind of answer and three ways to ask.
+"""How many answers it takes until at most ten arms are left, for each kind of answer and three ways to ask.
 
-Nothing is known at first but the arms. Every way asks the same judge about the same arms, and what is out is
-out by proof, in all of them. What no way of asking can beat where answers order arms: each excludes one arm
-at most, so 90 of 100 arms take 90 answers.
+At first no relation is known. Every way asks the same judge about the same arms, and excludes an arm only by
+proof. Where answers order arms, each excludes at most one, so no way can exclude 90 of 100 arms with fewer
+than 90 answers.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 _LOW, _HIGH, _EPSILON = 0.1, 1.0, 0.1
 _ARMS, _UNTIL = 100, 10
-_MOST_RUNS = 20  # an answer takes a candidate set
+_MOST_RUNS = 20  # a candidate set is computed for every answer
 _WRONG = 0.05
-_SEED = 17  # a part of all keys, so that no run is one that constants were chosen on
+_SEED = 17  # part of every random key, so that no run repeats those used to choose constants
 OURS = "lsdt.Inquiry"
 WRONG = f"{OURS}, one answer in {round(1 / _WRONG)} wrong"
 _WRONG_KINDS = ("better", "range")
@@ -61,13 +61,13 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def _games(setting: Setting) -> list[tuple[str, str, float]]:
-    """Return what is played in every run: the kind of answers, the way to ask, and how many are wrong."""
+    """Return the games of every run: the kind of answers, the way to ask, and the share of wrong answers."""
     games = [(kind, way, 0.0) for kind in setting["kinds"] for way in setting["ways"]]
     return games + [(kind, OURS, setting["wrong"]) for kind in setting["kinds_with_wrong_answers"]]
 
 
 def _play(setting: Setting, seed: int, run: int, game: int) -> dict[str, Any]:
-    """Ask until few arms are left, in one way."""
+    """Play one game of a run: ask until few arms are left."""
     key = (seed, run, _SEED)
     kind, way, wrong = _games(setting)[game]
     means: NDArray[np.float64] = np.random.default_rng([*key, 0]).uniform(_LOW, _HIGH, int(setting["n_arms"]))

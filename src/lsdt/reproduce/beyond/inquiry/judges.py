@@ -1,7 +1,8 @@
-"""Who answers questions about pairs, and what answers come to.
+"""A simulated judge of pairs, and the candidates that its answers leave.
 
-A judge knows the means. With ``similar`` and ``better`` it answers in words about an epsilon; with ``range``
-by a range of the difference, as wide as epsilon, that holds the truth and lies anywhere about it.
+A judge knows the means. For the kinds ``similar`` and ``better`` it answers with a word that compares the
+difference with epsilon; for ``range``, with an interval as wide as epsilon, placed at random so that
+it contains the difference.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _OTHERS = {"similar": ("similar", "dissimilar"), "better": ("better", "worse", "
 class Judge:
     """Answers of one kind about arms with these means; a share of them may be wrong.
 
-    What is said of a pair does not depend on when it is asked; a repeat is drawn anew.
+    The answer about a pair does not depend on when it is asked; asking again draws a new answer.
     """
 
     def __init__(self, kind: str, means: Floats, epsilon: float, key: tuple[int, ...], wrong: float = 0.0):
@@ -35,7 +36,7 @@ class Judge:
         self._key, self._n_asked = key, {}  # type: tuple[int, ...], dict[tuple[int, int], int]
 
     def __call__(self, a: int, b: int) -> Any:
-        """Return what the first arm is, compared with the second."""
+        """Return how arm a compares with arm b: a word, or a range of the difference."""
         pair = min(a, b), max(a, b)
         time = self._n_asked[pair] = self._n_asked.get(pair, 0) + 1
         coins = np.random.default_rng([*self._key, *pair, time])
@@ -54,7 +55,7 @@ class Judge:
 
 
 def word(kind: str, apart: float, epsilon: float) -> str:
-    """Return the true answer in a word."""
+    """Return the true answer as a word."""
     is_near = abs(apart) < epsilon
     if kind == "similar":
         return "similar" if is_near else "dissimilar"
@@ -62,13 +63,13 @@ def word(kind: str, apart: float, epsilon: float) -> str:
 
 
 class Answers(NamedTuple):
-    """What was answered about pairs: the difference of each lies inside of, or outside of, two limits."""
+    """The pairs asked about, and the answer to each: a word, or a range of the difference."""
 
     pairs: list[tuple[int, int]]
     said: list[Any]
 
     def side(self, n_arms: int, epsilon: float) -> SideInformation:
-        """Return the relations."""
+        """Return the answers as side information."""
         known: dict[str, list[Any]] = {name: [] for name in ("near", "far", "better", "ranges")}
         for (a, b), said in zip(self.pairs, self.said, strict=True):
             if isinstance(said, tuple):

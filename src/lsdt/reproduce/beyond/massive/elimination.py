@@ -74,7 +74,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def shares_left(side: SideInformation, timeout: float) -> list[float]:
-    """Return the share of arms that each method leaves; `timeout` is for all of propagation."""
+    """Return the share of arms that each method leaves; `timeout` limits propagation as a whole."""
     left = triangle_survivors(side), candidate_set(side, "propagation", timeout=timeout).arms
     return [len(arms) / side.n_arms for arms in left]
 

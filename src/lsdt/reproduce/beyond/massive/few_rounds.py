@@ -31,7 +31,7 @@ _COLOURS = {CLOSURE: 0, UCB1: 1, TS: 2, ON_LEFT: 5, SUBSET: 6}
 
 
 class Size(NamedTuple):
-    """How large a part is, and how often it is run at most: every run is a new problem."""
+    """The size of a part, and the most runs it has; every run is a new problem."""
 
     arms: int
     horizon: int

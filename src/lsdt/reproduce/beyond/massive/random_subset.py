@@ -33,7 +33,7 @@ class RandomSubset:
         return int(self.arms[np.argmax(self._sums / self._counts + width)])
 
     def update(self, arm: int, reward: float) -> None:
-        """Count the reward."""
+        """Add a reward to the arm's count and sum."""
         place = int(np.searchsorted(self.arms, arm))
         self._counts[place] += 1
         self._sums[place] += reward

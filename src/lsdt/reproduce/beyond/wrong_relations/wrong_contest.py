@@ -77,7 +77,7 @@ def _policies(setting: Setting) -> list[Policy]:
 
 
 def name_of_word(setting: Setting, word: str) -> str:
-    """Return the name of a policy."""
+    """Return the display name of a policy, given its notation."""
     if word == _ROBUST:
         return "TS on robust triangles"
     return contest_name(parse_policy(word), problems.uniform(rewards=setting["rewards"]).rewards.model, False)
@@ -119,7 +119,7 @@ def _play(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
 
 
 def _simulate(setting: Setting, problem: WrongProblem, work: Work) -> SimulationResult:
-    """Simulate and count the plays of the second half; warnings about contradictions are expected."""
+    """Simulate, counting the plays of the second half; warnings about contradictions are expected."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = simulate(
@@ -150,7 +150,7 @@ def _shares(tables: Tables) -> list[float]:
 
 
 def _names(tables: Tables) -> dict[str, str]:
-    """Return names by word."""
+    """Return the display name of every policy, by its notation."""
     rows = tables["runs"].drop_duplicates("word")
     return {str(word): str(name) for word, name in zip(rows["word"], rows["policy"], strict=True)}
 
@@ -252,7 +252,7 @@ def wrong_discussion(tables: Tables) -> str:
 
 
 class _WrongContest(NamedTuple):
-    """One contest: what the page says of it, its setting, its claim, and about how long it takes."""
+    """One contest: its titles, setting and claim, and its approximate running time."""
 
     title: str
     figure: str

@@ -37,12 +37,12 @@ class WrongProblem:
     Attributes
     ----------
     complete : UniformProblem
-        The problem if all were revealed, and right.
+        The problem with all relations revealed and correct.
     revealed : float or None
-        The share that is revealed; None for near pairs first (`near_first`).
+        The share of relations that is revealed; None to favour near pairs (`near_first`).
     wrong : float
-        The probability with which each of them is flipped. What is wrong at one probability is wrong at
-        every larger one too.
+        The probability with which each revealed relation is flipped. A relation that is wrong at one
+        probability is wrong at every larger one too.
     """
 
     complete: UniformProblem
@@ -73,7 +73,7 @@ class WrongProblem:
 
 
 class RobustPolicy(Policy):
-    """A policy on the arms left by the triangle rule with the most witnesses that leave any arm."""
+    """A policy on the arms left by the triangle rule with the fewest required witnesses that leave any."""
 
     __slots__ = ()
 
@@ -89,7 +89,7 @@ class RobustPolicy(Policy):
         found: Any = None,
         content: Array | None = None,
     ) -> Begun:
-        """Find the robust candidates, then begin on them."""
+        """Find the robust candidates, and start the policy on them."""
         robust = candidate_set(side, "triangles", max_wrong="auto")
         inside = Policy(self.name, on="paper")
         return inside.begin(side, rewards, horizon, stream, robust, content)

@@ -1,4 +1,4 @@
-"""Share of arms in B0, what the triangle rule leaves, against the number of arms."""
+"""Share of arms in B0, the set that the triangle rule leaves, against the number of arms."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _table(tables: Tables) -> pd.DataFrame:
 
 
 def _propagation_runs(tables: Tables) -> pd.DataFrame:
-    """Return the runs with propagation."""
+    """Return the runs in which propagation was computed."""
     return tables["runs"].dropna(subset="propagation")
 
 

@@ -1,4 +1,4 @@
-"""Size of B0, what the triangle rule leaves, against the share of relations that is revealed."""
+"""Size of B0, the set that the triangle rule leaves, against the share of relations revealed."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def _compute(setting: Setting, work: Work) -> Tables:
         means = uniform_means(setting["arms"], work.seed, run, setting["fixed_draw"])
         complete = from_means(means, setting["epsilon"])
         best = len(candidate_set(complete, "anchors"))
-        if share == 1.0:  # all is known: the paper takes the exact step there
+        if share == 1.0:  # all relations are known: the paper uses the exact step there
             propagates = run < setting["propagation_runs"]
             return {"left": best, "candidates": best, "propagation": best if propagates else math.nan}
-        # The same seed for every share: what a smaller share reveals, a larger one reveals too.
+        # The same seed for every share: whatever a smaller share reveals, a larger one reveals too.
         revealed = complete.reveal(share, share, seed=work.seed * 1_000_003 + run)
         further = count_after_propagation(revealed, run, setting["propagation_runs"])
         left = len(candidate_set(revealed, "triangles"))
@@ -72,7 +72,7 @@ def _table(tables: Tables) -> pd.DataFrame:
 
 
 def _propagation_runs(tables: Tables) -> pd.DataFrame:
-    """Return the runs with propagation."""
+    """Return the runs in which propagation was computed."""
     return tables["runs"].dropna(subset="propagation")
 
 

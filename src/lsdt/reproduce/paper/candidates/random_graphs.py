@@ -19,7 +19,7 @@ _COMPLETE, _PARTIAL = 1, 2  # numbers of random streams
 
 
 def complete_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any]:
-    """Compare the candidates of a connected graph, not a complete one, with Theorem 1."""
+    """Compare the candidates of a random connected graph that is not complete with Theorem 1."""
     means, epsilon = _connected_graph(sizes, np.random.default_rng((seed, run, _COMPLETE)))
     side = from_means(means, epsilon)
     searched, anchored = candidate_set(side, "exact"), candidate_set(side, "anchors")
@@ -37,7 +37,7 @@ def complete_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any
 
 
 def partial_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any]:
-    """Compare the candidates of a partly revealed graph with Proposition 1, with B* and with B0."""
+    """Compare the candidates of a random, partly revealed graph with Proposition 1, B* and B0."""
     rng = np.random.default_rng((seed, run, _PARTIAL))
     means, epsilon = _connected_graph(sizes, rng)
     share = float(rng.uniform(*SHARES))

@@ -1,7 +1,7 @@
 """Recommending jokes: policies replayed on the Jester ratings, or on a synthetic look-alike.
 
-The paper trains on 5% of the users with alpha 0.2 and on 10% with alpha 0.1, so that two things change at
-once. A control, 5% with alpha 0.1, tells them apart; no claim is judged on it.
+The paper trains on 5% of the users with alpha 0.2 and on 10% with alpha 0.1, so two things change at once. A
+control, 5% with alpha 0.1, separates their effects; no claim is judged on it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _setting(request: Request) -> Setting:
 
 
 def _check(request: Request) -> None:
-    """Refuse a file with too few ratings for a split."""
+    """Refuse a file with too few users or ratings for a split."""
     if request.jester is not None:
         check_sizes(load_jester(request.jester), _setting(request))
 
@@ -112,7 +112,7 @@ def _groups(tables: Tables, control: bool = False) -> list[_Group]:
 
 
 def _ratings(tables: Tables, label: str, group: _Group) -> NDArray[np.float64]:
-    """Return what a policy earned per user in every split."""
+    """Return a policy's mean rating per user, split by split."""
     return values_at(tables["runs"], "rating", policy=label, **group._asdict())
 
 
@@ -126,7 +126,7 @@ def _synthetic(tables: Tables) -> bool:
 
 
 def _policies_by_group(tables: Tables) -> list[tuple[_Group, tuple[str, ...]]]:
-    """Return all ways to train, each with the policies that were played."""
+    """Return all ways to train, each with the policies replayed on it."""
     paper, control = _groups(tables), _groups(tables, control=True)
     return [*((group, (*NAMED, *OTHERS)) for group in paper), *((group, INFORMED) for group in control)]
 

@@ -1,4 +1,4 @@
-"""The number of jokes left on the whole grid of epsilon, of which the paper's search visits a part."""
+"""The number of jokes left at every epsilon of a grid; the paper's search visits only some of them."""
 
 from __future__ import annotations
 

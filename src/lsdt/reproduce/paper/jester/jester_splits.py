@@ -42,7 +42,7 @@ TS_PRIOR, UCB1_PRIOR = "TS, with prior", "UCB1 (alpha 2), with prior"
 BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
 _CKL_UCBS = (CKL_UCB_SQUARED, CKL_UCB_SQUARED_FLOOR)
 NAMED = (LSDT_PSI, UCB1_ON_B0, *_CKL_UCBS, TS, UCB1)  # by the paper, in Section 6.3
-INFORMED = (LSDT_PSI, UCB1_ON_B0, *_CKL_UCBS, TS_ON_B0)  # those that use side information
+INFORMED = (LSDT_PSI, UCB1_ON_B0, *_CKL_UCBS, TS_ON_B0)  # policies that use side information
 OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_PRIOR, UCB1_PRIOR, BEST_IN_HINDSIGHT)
 
 _TABLES = ("runs", "searches", "paths", "grids")
@@ -50,7 +50,7 @@ _REPLAY_SHARE = 0.4  # of the time; searches and grids take the rest
 
 
 def policies_of(setting: Setting, control: bool) -> dict[str, Any]:
-    """Return the policies to replay, by label; two of them start with the training ratings."""
+    """Return the policies to replay, by label; two of them take the training ratings as prior."""
     # The squared difference of means stands for the divergence: a Gaussian one with 2 sigma^2 = 1.
     squared: dict[str, Any] = {"divergence": "gaussian", "sigma": np.sqrt(0.5)}
     policies = {
@@ -69,7 +69,7 @@ def policies_of(setting: Setting, control: bool) -> dict[str, Any]:
 
 
 def split_tables(setting: Setting, work: Work) -> Tables:
-    """Return what every policy earned in every split, and what the search for epsilon found there."""
+    """Return every policy's mean rating in every split, and what the search for epsilon found there."""
     import pandas as pd
 
     ratings = _load(setting["data"], work)
@@ -91,7 +91,7 @@ def split_tables(setting: Setting, work: Work) -> Tables:
 
 
 def _load(data: dict[str, Any], work: Work) -> RatingLog:
-    """Return the ratings of a setting; refuse another file than the one it was made for."""
+    """Return the ratings of a setting; refuse a file other than the one it was made for."""
     if data["sha256"] is None:
         return look_alike(work.seed, data["users"])
     if work.jester is None:
@@ -107,7 +107,7 @@ def _load(data: dict[str, Any], work: Work) -> RatingLog:
 
 
 def check_sizes(ratings: RatingLog, setting: Setting) -> None:
-    """Refuse ratings with too few users for a split."""
+    """Refuse ratings with too few users for a split, or too many users without a rating."""
     name, users, tested = setting["data"]["name"], ratings.n_users, setting["test_users"]
     sizes = [round(training["share"] * users) for training in setting["training"]]
     if min(sizes) < 1 or max(sizes) + tested > users:
@@ -146,8 +146,8 @@ class _GroupReplay:
     def _replay(self, work: Work) -> ReplayResult:
         """Replay the policies, all splits or nothing.
 
-        As many users are tested whatever the share trained on, and the same ones, so that shares can be
-        compared split by split.
+        The test users are the same whatever the share trained on, so that shares can be compared split by
+        split.
         """
         setting, users = self._setting, self._ratings.n_users
         with warnings.catch_warnings():
@@ -177,7 +177,7 @@ class _GroupReplay:
         return search_epsilon(statistics, self._training["alpha"], setting["start"], setting["resolution"])
 
     def _policy_rows(self, result: ReplayResult) -> Iterator[Row]:
-        """Yield what every policy earned per user in every split."""
+        """Yield the mean rating per user of every policy in every split."""
         labels = policies_of(self._setting, self._training["control"])
         for column, (label, policy) in enumerate(zip(labels, result.policies, strict=True)):
             ratings, spent = result.mean_reward(policy), result.answers.spent[:, column]

@@ -1,4 +1,4 @@
-"""What the two tables of running times share: times on one worker, beside the paper's."""
+"""Code that the two tables of running times share: times on one worker, beside the paper's."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def measure(setting: Setting, work: Work) -> Tables:
 
 
 def total(tables: Tables, policy: str, part: str | None = None) -> np.ndarray:
-    """Return the milliseconds of a policy run by run, of one part or of both."""
+    """Return a policy's milliseconds, run by run: offline, online, or both if `part` is None."""
     rows = tables["milliseconds"]
     rows = rows[rows["policy"] == policy].sort_values("run")
     values: np.ndarray = (rows[part] if part else rows["offline"] + rows["online"]).to_numpy(np.float64)

@@ -1,1 +1,1 @@
-"""The reductions behind Theorem 4: `formulas`, `reductions` with both answers, and the two parts."""
+"""The reductions behind Theorem 4: built in `formulas`, run in `reductions`, shown in the two parts."""

@@ -1,7 +1,7 @@
 """The reductions behind Theorem 4 (whether an arm can be best is NP-complete) on random formulas.
 
 1-IN-3SAT becomes CONSISTENT-NAE-3SAT (Appendix E), and that becomes the question whether an arm can be the
-best (Appendix F). Clauses have three different variables: a literal twice in one would merge pairs of arms.
+best (Appendix F). Clauses have three different variables: a repeated literal would merge pairs of arms.
 """
 
 from __future__ import annotations

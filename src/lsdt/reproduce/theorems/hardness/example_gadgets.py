@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _CLAUSE = (1, -2, -3)
-_TRUE = (True, True, True)  # exactly one literal of the clause is
+_TRUE = (True, True, True)  # makes exactly one literal of the clause true
 
 
 def _setting(request: Request) -> Setting:

@@ -1,8 +1,9 @@
 """Formulas with three literals per clause, and the paper's reductions to the candidate set.
 
-A literal is a variable's number, from 1, or minus that number for its complement. What is asked for is a
-number of true literals in every clause: one (1-IN-3SAT), one or two (not all equal), or one in all clauses or
-two in all (consistent). All answers here are found by trying every assignment.
+A literal is a variable's number, from 1, or minus that number for its complement. Each problem asks for an
+assignment with a certain number of true literals in every clause: one (1-IN-3SAT), one or two (not all
+equal), or one in all clauses or two in all (consistent). All answers here are found by trying every
+assignment.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def random_formula(
 
 
 def link_clauses(formula: Formula) -> Formula:
-    """Reduce 1-IN-3SAT to 1-CONSISTENT-NAE-3SAT (Appendix E): two more variables a clause."""
+    """Reduce 1-IN-3SAT to 1-CONSISTENT-NAE-3SAT (Appendix E): two more variables per clause."""
     clauses: list[Clause] = []
     for number, (first, second, third) in enumerate(formula.clauses):
         a = formula.n_variables + 2 * number + 1
@@ -141,12 +142,12 @@ def anchor_instance(formula: Formula) -> SideInformation:
 
 
 def interval_model(formula: Formula, true_variables: Sequence[bool]) -> dict[str, float]:
-    """Return where the unit interval of every arm begins, as Appendix F puts them (its Fig. 12).
+    """Return where the unit interval of every arm begins, as Appendix F places it (Fig. 12).
 
     The assignment must make exactly one literal of every clause true, and variable 1 true. True literals are
     a staircase left of p, false ones a staircase right of it; x1 begins leftmost. The arm that a clause hangs
-    on its true literal lies on it. Those on the false ones touch only the end of a literal that the other
-    literal leaves free: one to the left, one to the right.
+    on its true literal has the same interval as the literal. The arms on its two false literals overlap only
+    the end of their literal that the other false literal does not cover: one the left end, one the right.
     """
     n_variables = formula.n_variables
     begins = {"p": 0.0}

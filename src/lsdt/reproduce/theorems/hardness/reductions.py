@@ -72,7 +72,8 @@ def first_step(sizes: Sizes, seed: int, run: int) -> Row:
 def second_step(sizes: Sizes, seed: int, run: int) -> Row:
     """Reduce a not-all-equal satisfiable formula to arms (Appendix F) and compare the answers.
 
-    The paper asks whether x1 or its complement can be the best; a fresh variable asks it once.
+    The paper asks two questions, whether x1 or its complement can be the best; with a fresh variable one is
+    enough.
     """
     rng = np.random.default_rng((seed, _F, run))
     formula = _draw_formula(rng, sizes, run % 2 == 0, _consistent_if_promised)
@@ -119,7 +120,7 @@ def both_steps(sizes: Sizes, seed: int, run: int) -> Row:
 
 
 def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: int) -> Row:
-    """Decide a larger formula by arms, and one arm of random relations among as many arms.
+    """Decide a larger formula by its arms and, for comparison, one of as many arms with random relations.
 
     Without complements and with as many clauses as variables both answers are likely and the search is long.
     """
@@ -149,7 +150,7 @@ def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: i
 def ask(formula: Formula, side: SideInformation, name: str) -> Row:
     """Decide whether an arm can be the best, and check the proof.
 
-    The means must satisfy every relation and give the arm the largest. The assignment read off them must be
+    The means must satisfy every relation and make the arm the best. The assignment read off them must be
     a solution: one literal of every clause lies on the side of p where the best arm lies.
     """
     arm = side.index(name)
