@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
     _check_targets(options)
     titles = Titles(options.titles)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they say is among the notes
+        warnings.simplefilter("ignore")  # the notes repeat them
         side = from_ratings(
             options.log,
             **log_arguments(options),
@@ -119,7 +119,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_targets(options: argparse.Namespace) -> None:
-    """Refuse to write over the log, or over what this command itself writes."""
+    """Refuse output paths that overwrite the log or one another, or lie inside a log that is a folder."""
     log = Path(options.log).resolve()
     taken = {log: "the log"}
     for name in ("out", "pairs", "plot"):
@@ -134,14 +134,14 @@ def _check_targets(options: argparse.Namespace) -> None:
 
 
 def _candidates(side: SideInformation) -> tuple[list[dict[str, Any]] | None, tuple[str, ...]]:
-    """Return the candidates, ranked by their ratings, and notes.
+    """Return the candidates, ranked by their ratings, and notes; None if contradictions leave none.
 
-    Relations do not say which end of the items is the upper one; ratings do.
+    Relations alone do not say which end of the order is the best; ratings do.
     """
     from lsdt.candidates import candidate_set
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ContradictionWarning)  # a line of the answer says it
+        warnings.simplefilter("ignore", ContradictionWarning)  # a note of the answer says it
         try:
             found = candidate_set(side)
         except InconsistentSideInformation:

@@ -145,7 +145,7 @@ def _check_table(options: argparse.Namespace) -> None:
 
 
 def _arm(side: SideInformation, word: str) -> int:
-    """Return the index of the arm that a word on the command line means: its id, or its title."""
+    """Return the index of the arm that a word on the command line names, by id or by title."""
     by_number = side.arm_ids is None or isinstance(side.arm_ids[0], int)
     arm: ArmId = int(word) if by_number and WHOLE_NUMBER.fullmatch(word) else word
     try:
@@ -196,7 +196,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
     if side.store.thresholds is not None:
         epsilon = f", thresholds {side.store.thresholds.smallest:g} to {side.store.thresholds.largest:g}"
     known = ""
-    if side.is_complete or not side.is_implicit:  # counting what coins reveal could take long
+    if side.is_complete or not side.is_implicit:  # counting pairs that are revealed at random could take long
         known = (
             f", {counted(side.n_similar, 'similar pair')}, {counted(side.n_dissimilar, 'dissimilar pair')}"
         )
@@ -219,7 +219,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
     if found.conflict is None:
         for note in found.notes:
             print(f"note        {note}")
-    else:  # the note was the warning
+    else:  # the first note is the text of the warning
         _print_block("note", found.notes[0])
         _print_block("conflict", str(found.conflict))
     for explanation in explanations:
@@ -233,7 +233,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
 
 
 def _print_block(name: str, text: str) -> None:
-    """Print a text beside its name; its own lines begin below each other, long ones are broken."""
+    """Print a text beside its name, its lines aligned and the long ones wrapped."""
     lines = []
     for line in text.split("\n"):
         hanging = " " * (len(line) - len(line.lstrip()))

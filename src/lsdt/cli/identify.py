@@ -100,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _problem(options: argparse.Namespace) -> tuple[Problem, list[str]]:
-    """Return what is played, and what there is to say of it."""
+    """Return the problem to play, and notes on it."""
     from lsdt import problems
 
     if options.log is not None:
@@ -121,7 +121,7 @@ def _problem_of_log(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     reading = {key: value for key, value in arguments.items() if key != "seed"}
     log = ratings.read_log(options.log, **reading)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they say is among the notes
+        warnings.simplefilter("ignore")  # the notes repeat them
         side = from_ratings(log, seed=options.seed, **rule_arguments(options))
     notes = list(getattr(side.evidence, "notes", ()))
     return problems.from_ratings(log, side), notes

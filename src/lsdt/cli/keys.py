@@ -56,7 +56,7 @@ def add_to(commands: Any, name: str) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Do it."""
+    """Run the command."""
     from lsdt._validation import checked_word
     from lsdt.errors import InvalidInput
 

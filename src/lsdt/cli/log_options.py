@@ -1,4 +1,4 @@
-"""Options that every command on a log of ratings has: how to read it, and how to decide relations."""
+"""Options of the commands that read a log of ratings: how to read it, and how to decide relations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lsdt.errors import InvalidInput
 
 
 def add_log_options(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
-    """Add the options that say how to read a log; with `optional`, there need not be one."""
+    """Add the options that say how to read a log; with `optional`, the log may be left out."""
     parser.add_argument(
         "log",
         metavar="LOG",
@@ -102,7 +102,7 @@ def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True)
 
 
 def column_word(word: str) -> str | int:
-    """Return a column as the library takes it: whole numbers are places."""
+    """Return a column as the library takes it: a position if it is a whole number, otherwise a name."""
     return int(word) if word.isdecimal() else word
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import NoReturn
 
-_MOST_LISTED = 40  # arms of a conflict whose relations are listed; a long cycle has millions
-INTERNAL_ERROR = 70  # as sysexits.h has it for software errors
+_MOST_LISTED = 40  # relations are left out for conflicts of more arms; a long cycle has millions
+INTERNAL_ERROR = 70  # EX_SOFTWARE in sysexits.h
 _REPORT_IT = "please report this to the lsdt developers, with the output of the same command with --debug"
 _PATHS = {"file": "FILE", "log": "LOG"} | {
     name: f"--{name}" for name in ("jester", "out", "pairs", "plot", "side", "table")
@@ -57,7 +57,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose messages are safe to show."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong with the arguments, and leave with exit code 2."""
+        """Say what is wrong with the arguments, and exit with code 2."""
         super().error(escape(message))
 
 
@@ -89,7 +89,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code. Errors end in one line, a traceback is shown only on request."""
-    for stream in (sys.stdout, sys.stderr):  # ids may hold what the terminal cannot show
+    for stream in (sys.stdout, sys.stderr):  # ids may hold characters that the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     parser = build_parser()
@@ -100,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _check_paths(options)
             code: int = options.run(options) or 0
             sys.stdout.flush()
-    except BrokenPipeError:  # the reader of our output has gone: nothing is wrong here
+    except BrokenPipeError:  # the reader of our output has closed it, which is no error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -115,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _said_of_compilation(to_people: bool) -> Iterator[None]:
-    """Say on a terminal, once, that code is compiled: a first command is silent for seconds otherwise."""
+    """Announce compilation on a terminal, once: a first command would otherwise be silent for seconds."""
 
     def say() -> None:
         complain("lsdt: compiling what this needs, once for this installation: seconds to a minute")
@@ -129,14 +129,14 @@ def _said_of_compilation(to_people: bool) -> Iterator[None]:
 
 
 def _check_values(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Refuse ``--option=--``, of which argparse makes an empty list whatever the option takes."""
+    """Refuse ``--option=--``, which argparse turns into an empty list whatever the option takes."""
     for name, value in vars(options).items():
         if (value == [] and name != "explain") or (isinstance(value, list) and [] in value):
             parser.error(f"argument --{name.replace('_', '-')}: expected a value, and '--' is none")
 
 
 def _check_paths(options: argparse.Namespace) -> None:
-    """Refuse what cannot be a path, whichever command it is given to."""
+    """Refuse path options whose value cannot be a path, for every command."""
     for name, spelling in _PATHS.items():
         given = getattr(options, name, None)
         if given is not None:
@@ -144,7 +144,7 @@ def _check_paths(options: argparse.Namespace) -> None:
 
 
 def _report(error: Exception, options: argparse.Namespace) -> int:
-    """Say what went wrong, to people and on request to programs; return the exit code."""
+    """Print an error for people, and with ``--json`` for programs; return the exit code."""
     known = _as_lsdt_error(error)
     if known is None:
         text = " ".join(f"{type(error).__name__}: {error}".split())
@@ -153,14 +153,14 @@ def _report(error: Exception, options: argparse.Namespace) -> int:
     else:
         message, code = f"error: {in_options(str(known), vars(options))}", known.exit_code
     if getattr(options, "json", False):
-        with suppress(OSError):  # standard output itself may be what is broken
+        with suppress(OSError):  # standard output itself may be broken
             print(json.dumps(_error_as_json(known or error, code, options), indent=2), flush=True)
     complain(f"lsdt: {message}")
     return code
 
 
 def _as_lsdt_error(error: Exception) -> LsdtError | None:
-    """Return an error of the user or of the machine as one of ours; None for one of lsdt itself."""
+    """Convert an error of the user or the machine into an `LsdtError`; None for an internal error."""
     if isinstance(error, LsdtError):
         return error
     if isinstance(error, OSError):
@@ -172,7 +172,7 @@ def _as_lsdt_error(error: Exception) -> LsdtError | None:
 
 
 def _error_as_json(error: Exception, code: int, options: argparse.Namespace) -> dict[str, Any]:
-    """Return what a program needs to act on an error: the conflict above all."""
+    """Return an error as JSON data, with its conflict if it has one."""
     answer: dict[str, Any] = {
         "error": type(error).__name__,
         "message": in_options(str(error), vars(options)),

@@ -174,7 +174,7 @@ class _Log:
         self._path, self._side = path, side
 
     def tell(self, inquiry: Inquiry) -> None:
-        """Tell an inquiry all answers of the file."""
+        """Tell an inquiry all answers in the file."""
         for number, row in enumerate(self._rows(), start=2):
             try:
                 inquiry.tell(self._arm(row[0]), self._arm(row[1]), row[2])
@@ -188,7 +188,7 @@ class _Log:
             text = self._path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidFile(f"cannot read {str(self._path)!r}: {error}") from None
-        if not text.endswith("\n"):  # a line that was cut short is no answer
+        if not text.endswith("\n"):  # a truncated last line is not an answer
             text = text[: text.rfind("\n") + 1]
             self._rewrite(text)
         try:
@@ -217,7 +217,7 @@ class _Log:
         return text
 
     def add(self, a: ArmId, b: ArmId, answer: str) -> None:
-        """Write an answer, and wait until it is on the disk."""
+        """Append an answer, and wait until it is on the disk."""
         try:
             is_new = not self._path.exists() or not self._path.stat().st_size
             with self._path.open("a", newline="", encoding="utf-8") as stream:
@@ -232,7 +232,7 @@ class _Log:
 
 
 def _ask(asked: tuple[PairQuestion, ...], inquiry: Inquiry, judge: Judge, log: _Log, out: str | None) -> bool:
-    """Ask about some pairs, and keep every answer at once; return whether to go on."""
+    """Ask about some pairs, saving every answer at once; return whether to go on."""
     for one in asked:
         answer = judge(one)
         if answer is None:
@@ -245,7 +245,7 @@ def _ask(asked: tuple[PairQuestion, ...], inquiry: Inquiry, judge: Judge, log: _
 
 
 def _person(inquiry: Inquiry, side: SideInformation) -> Judge:
-    """Return a judge that asks on the terminal; None when the person stops."""
+    """Return a judge that asks on the terminal; it returns None when the person stops."""
 
     def judge(one: PairQuestion) -> str | None:
         first, second = (escape(side.show(side.index(arm))) for arm in (one.a, one.b))
@@ -269,7 +269,7 @@ def _person(inquiry: Inquiry, side: SideInformation) -> Judge:
 
 
 def _command(text: str, side: SideInformation) -> Judge:
-    """Return a judge that runs a command."""
+    """Return a judge that runs a command and takes the last line it prints."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -306,7 +306,7 @@ def _command(text: str, side: SideInformation) -> Judge:
 
 
 def _fill(word: str, values: dict[str, str]) -> str:
-    """Put values into a word in one pass, so that an id with braces stays what it is."""
+    """Substitute values into a word in one pass, so that braces inside an id are left alone."""
     import re
 
     return re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], word)

@@ -1,4 +1,4 @@
-"""Options of commands that read pairs of arms and find candidates, and the reading itself."""
+"""Options of commands that read pairs of arms and find candidates, and the function that reads them."""
 
 from __future__ import annotations
 
@@ -69,5 +69,5 @@ def read_pairs(options: argparse.Namespace, command: str) -> SideInformation:
 
 
 def wrong_count(word: str) -> int | str:
-    """Return the number of wrong relations to tolerate, or the word that was given instead of one."""
+    """Return the number of wrong relations to tolerate, or the word given instead, such as ``auto``."""
     return int(word) if WHOLE_NUMBER.fullmatch(word) else word

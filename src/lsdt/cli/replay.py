@@ -122,7 +122,7 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
     titles = Titles(options.titles)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what they say is among the notes
+        warnings.simplefilter("ignore")  # the notes repeat them
         result = replay(
             options.log,
             options.policies,
@@ -146,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_nothing(result: ReplayResult) -> None:
-    """Refuse to call it an answer when not one policy has a reward."""
+    """Raise an error if the replay is finished and no policy has a reward."""
     if not result.partial and result.summary()["reward"].isna().all():
         raise InvalidInput(
             "no policy has a reward: in some split nobody tested on rated what it chose. Give more ratings, "
@@ -155,7 +155,7 @@ def _refuse_nothing(result: ReplayResult) -> None:
 
 
 def _side(options: argparse.Namespace) -> Any:
-    """Return where side information comes from, as the library takes it."""
+    """Return the argument `side` of `lsdt.replay`."""
     if options.relations is not None and options.side not in ("interval", "paper"):
         raise InvalidInput(f"--relations is for --side interval; got --side {options.side}")
     if options.side == "none":
@@ -194,7 +194,7 @@ def _has_estimates(result: ReplayResult) -> bool:
 
 
 def _name(policy: str, titles: Titles) -> str:
-    """Return what to call a policy: one that always plays an item shows its title."""
+    """Return a policy's name as shown; one that always plays an item is shown with the item's title."""
     word, _, item = policy.partition(" ")
     return escape(f"{word} {titles.show(item)}" if word == "always" and item else policy)
 
@@ -225,12 +225,12 @@ def _print(result: ReplayResult, titles: Titles) -> None:
 
 
 def _escape_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose words are safe to show."""
+    """Return a table with its text escaped, safe to show."""
     return frame.map(lambda cell: escape(cell) if isinstance(cell, str) else cell)
 
 
 def _behind(result: ReplayResult, best: str, policy: str) -> str:
-    """Return by how much a policy is behind another per round, paired by split."""
+    """Return by how much a policy is behind another per round, paired by split, as text."""
     rows = result.difference(best, policy).dropna()
     if rows.empty:
         return "-"

@@ -194,7 +194,7 @@ def _list_parts(as_json: bool, beyond: bool) -> None:
 
 
 class _Display:
-    """A progress bar on a terminal, and a line for every part that is finished."""
+    """A progress bar on a terminal, and a line for every finished part."""
 
     def __init__(self, parts: list[Experiment], replications: int, quiet: bool) -> None:
         from tqdm import tqdm
@@ -228,7 +228,7 @@ class _Display:
         self._bar.update(self._done + under_way - self._bar.n)
 
     def end(self, part: Part, claims: list[Claim]) -> None:
-        """Say what came out of a part."""
+        """Print a part's time and verdicts."""
         it = part.experiment
         self.share(it, 1.0)
         self._done += self._weights[it.id]
@@ -245,17 +245,17 @@ class _Display:
         try:
             self._bar.write(f"{it.id:<21} {took:>8}   {verdicts or 'no claims'}", file=sys.stdout)
             sys.stdout.flush()
-        except BrokenPipeError:  # nobody reads on: the work goes on, and the page will be there
+        except BrokenPipeError:  # the reader has gone: the work goes on, and the page is still written
             self._quiet = True
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.close()
 
 
 def _print(done: Reproduction, display: _Display) -> None:
-    """Print what does not hold, or only in part, and why; where the time went, and where the page is."""
+    """Print the claims that do not hold, or only in part, and why; then counts, times and the page's path."""
     from lsdt.reproduce.framework.claims import VERDICTS
 
     print()
@@ -277,7 +277,7 @@ def _print(done: Reproduction, display: _Display) -> None:
 
 
 def _print_claim(claim: Claim) -> None:
-    """Print a claim and the checks that speak against it, or decide nothing."""
+    """Print a claim and its checks that are refuted or undecided."""
     lines = textwrap.wrap(f"{claim.text} [{claim.paper}]", _WIDTH - 15)
     for check in claim.checks:
         if check.outcome != "confirmed":

@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> None:
     """Serve until told to end."""
     if options.log_level not in ("debug", "info", "warning", "error"):
         raise InvalidInput(f"log_level must be debug, info, warning or error; got {options.log_level!r}")
-    from lsdt.service.server import serve, start_log  # first: it says which package is missing
+    from lsdt.service.server import serve, start_log  # first: its error says which package is missing
     from lsdt.service.settings import Settings
 
     start_log(options.log_level)

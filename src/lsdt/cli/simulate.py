@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lsdt.problems import UniformProblem
     from lsdt.simulation import SimulationResult
 
-_MOST_PLAYS = 50_000_000  # counters of plays per arm; beyond, they are not kept
+_MOST_PLAYS = 50_000_000  # counters of plays per arm; if there would be more, none are kept
 
 _DESCRIPTION = """\
 Play policies against arms with random means, many times, and compare their regret.
@@ -192,7 +192,7 @@ def _write(result: SimulationResult, folder: Path) -> None:
 
 
 def _table(result: SimulationResult) -> pd.DataFrame:
-    """Return a row per policy, for each horizon where there are several."""
+    """Return a row per policy, and per horizon if there are several."""
     import pandas as pd
 
     rounds = result.checkpoints.tolist() if result.per_horizon else [result.horizon]

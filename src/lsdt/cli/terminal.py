@@ -1,4 +1,4 @@
-"""Safe output: text that cannot steer a terminal, tables that a spreadsheet cannot run."""
+"""Safe output: text that cannot control a terminal, tables that a spreadsheet cannot execute."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-# Control characters, separators of lines, marks that turn the direction of text, tags, halves of pairs.
+# Control characters, line separators, bidirectional marks, the byte order mark, surrogates, tags.
 _UNSAFE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -25,9 +25,9 @@ _FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of
 
 
 def escape(text: object) -> str:
-    r"""Return a text on one line, without characters that would steer the terminal that shows it.
+    r"""Return a text on one line, with the characters escaped that could control a terminal.
 
-    The escapes are those of JSON, so that a text in JSON stays the same text.
+    The escapes are those of JSON, so that JSON text keeps its meaning.
 
     Examples
     --------
@@ -44,16 +44,16 @@ def _escape_character(found: re.Match[str]) -> str:
 
 
 def escape_lines(text: str) -> str:
-    """Return a text whose line ends are meant, escaped otherwise."""
+    """Return a text escaped except for its line breaks."""
     return "\n".join(map(escape, text.split("\n")))
 
 
 _QUOTE = "'"
-_PYTHON = re.compile(r"(?<![^\s(])([a-z_]+)=('[^']*'|\.\.\.|[-+\w.]+)")  # an argument, as Python writes it
+_PYTHON = re.compile(r"(?<![^\s(])([a-z_]+)=('[^']*'|\.\.\.|[-+\w.]+)")  # a Python keyword argument
 
 
 def in_options(text: str, options: Container[str]) -> str:
-    """Return a message with arguments of Python spelled as options of the command, where it has them.
+    """Return a message with Python arguments spelled as options, where the command has them.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def in_options(text: str, options: Container[str]) -> str:
 
 
 class _EscapedStream:
-    """Standard output with all text escaped; everything else goes to the stream itself."""
+    """A wrapper of standard output that escapes all text; other attributes are those of the stream."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -90,7 +90,7 @@ class _EscapedStream:
 
 @contextmanager
 def safe_output() -> Iterator[None]:
-    """Escape all that is printed meanwhile, and show a warning as one line without the path of a source."""
+    """Escape all standard output inside the block, and show warnings as one line without a source path."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         complain(f"lsdt: warning: {message}")
@@ -101,15 +101,18 @@ def safe_output() -> Iterator[None]:
 
 
 def complain(text: str) -> None:
-    """Print one line to standard error, where progress bars are, which need control characters."""
+    """Print one escaped line to standard error.
+
+    The stream itself is not wrapped: progress bars on it need control characters.
+    """
     print(escape(" ".join(text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
     """Write a table for people, as CSV or Parquet.
 
-    In CSV, a text that a spreadsheet would take for a formula begins with an apostrophe, and control
-    characters are escaped, tabs and carriage returns among them.
+    In CSV, a text that a spreadsheet would take for a formula is prefixed with an apostrophe, and control
+    characters are escaped, including tabs and carriage returns.
     """
     with replace_file(path) as written:
         if path.suffix.lower() == ".csv":

@@ -1,4 +1,4 @@
-"""Titles in place of ids, where a command shows items to people."""
+"""Titles beside ids, where a command shows items to people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def add_titles_option(parser: argparse.ArgumentParser) -> None:
 
 
 class Titles:
-    """Titles of items; without any, items are shown by their ids."""
+    """Titles of items; an item without a title is shown by its id."""
 
     def __init__(self, path: str | None) -> None:
         from lsdt.ratings import read_titles
@@ -33,7 +33,7 @@ class Titles:
         self._path, self._titles = path, {} if path is None else read_titles(path)
 
     def check(self, items: Sequence[ArmId]) -> None:
-        """Refuse a file without a title of any of these items."""
+        """Refuse a file that has no title for any of these items."""
         if self._path is not None and not any(str(item) in self._titles for item in items):
             few, others = (
                 ", ".join(repr(name) for name in list(names)[:3]) for names in (items, self._titles)
@@ -49,9 +49,9 @@ class Titles:
         return f"{title} [{item}]" if title else str(item)
 
     def of(self, items: Iterable[ArmId]) -> dict[str, str]:
-        """Return the titles of some items that have one."""
+        """Return the titles of these items by id, without the items that have none."""
         return {str(item): self._titles[str(item)] for item in items if str(item) in self._titles}
 
     def name_arms(self, side: SideInformation) -> SideInformation:
-        """Return the same information with these titles, or with its own if there are none."""
+        """Return the side information with these titles, or unchanged if there are none."""
         return side.with_titles(self._titles) if self._titles else side
