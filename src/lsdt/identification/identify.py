@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _MOST_TRIES = 10**6
 _MOST_AT_ONCE = 10**6
-_CHECKS = 100  # as many looks while the number of tries doubles, and a few more
+_CHECKS = 100  # look after every hundredth part more tries: about 70 looks while they double
 
 
 class Identification(NamedTuple):
