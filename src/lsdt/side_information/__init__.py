@@ -2,7 +2,7 @@
 
 `side_information` is the value that everything starts from; `arms` checks the users' arms and pairs.
 `layouts/` holds it in memory, `io/` reads, writes and converts it, `sources/` makes it from means,
-features and groups, or merges several.
+features and groups, or merges several; `engines/` works on pairs that stay in a database.
 """
 
 from lsdt.side_information.io.convert import from_frame, from_networkx, from_scipy

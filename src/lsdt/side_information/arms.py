@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ArmId: TypeAlias = str | int
 
 _MOST_COMPARED = 10_000  # searching more ids for a similar one would take too long
-_EXAMINED = 1_000  # pairs to search for True and False, which numpy takes for 1 and 0
+_EXAMINED = 1_000  # pairs searched for True and False, which numpy would read as 1 and 0
 
 
 class ArmNames:
@@ -32,7 +32,7 @@ class ArmNames:
         self, n_arms: int, arm_ids: Iterable[Any] | None, titles: tuple[str | None, ...] | None = None
     ) -> None:
         self.n_arms = n_arms
-        self.titles = titles  # one for every arm that has one, for people
+        self.titles = titles  # for display, one per arm; None for an arm without a title
         self.ids = None if arm_ids is None else _checked_ids(arm_ids, n_arms)
         self._index: dict[ArmId, int] | None = None
 
@@ -50,7 +50,7 @@ class ArmNames:
         return int(arm) if self.ids is None else self.ids[arm]
 
     def show(self, arm: int) -> str:
-        """Return what people read: the title and the id, or the id alone."""
+        """Return the name to display: the title and the id, or the id alone."""
         name, title = self.label(arm), None if self.titles is None else self.titles[arm]
         return f"{title} [{name}]" if title else str(name)
 
@@ -67,7 +67,7 @@ class ArmNames:
         return found
 
     def indices(self, values: NDArray[Any], relation: str) -> NDArray[np.int64]:
-        """Return the indices of an ``(m, 2)`` array of ids or indices; the error names the offender."""
+        """Return the indices of an ``(m, 2)`` array of ids or indices; errors name the pair and the arm."""
         if values.dtype.kind == "O" and not self.integer_ids:
             values = _integers_if_all(values)
         if values.dtype.kind in "iu" and not self.integer_ids:
@@ -100,7 +100,7 @@ class ArmNames:
                 found = pc.fill_null(pc.index_in(column, value_set=known), -1)
                 return np.asarray(found).astype(np.int64).reshape(values.shape)
         except (pa.ArrowException, OverflowError, UnicodeEncodeError):
-            pass  # a mixture of types, or what cannot be an id: one by one
+            pass  # mixed types, or values that cannot be ids: look them up one by one
         lookup = self._lookup() if self.ids is not None else range(self.n_arms)
         plain = [_plain(arm) for arm in flat.tolist()]  # numpy's own strings and ints, or a mixture
         places = [_place_in(lookup, arm) if type(arm) in (str, int) else -1 for arm in plain]
@@ -230,7 +230,7 @@ def _array_of_rows(pairs: Any, relation: str) -> NDArray[Any]:
 
 
 def with_stored_titles(names: ArmNames, about: dict[str, Any]) -> ArmNames:
-    """Return names with the titles that a file or a snapshot has, if any; refuse what cannot be titles."""
+    """Return names with the titles from a file or snapshot, if there are any; refuse invalid titles."""
     titles = about.get("titles")
     if titles is None:
         return names

@@ -1,4 +1,4 @@
-"""What a notebook shows of side information, and of what sources contributed to it."""
+"""The HTML cards that notebooks show for side information and for merge reports."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from lsdt.side_information.sources.merge import MergeReport
 
 _BINS = 40
-_MOST_READ = 100_000  # arms whose pairs are counted for a picture
+_MOST_READ = 100_000  # arms whose degrees are counted for the histogram
 
 
 def side_information_card(side: SideInformation) -> Html:
-    """Return how much is known of how many pairs, a picture of it, and the first of the arms."""
+    """Return a card: pairs by relation, facts such as epsilon, a picture, the first arms, the evidence."""
     kind = "complete" if side.is_complete else "partial"
     return card(
         "SideInformation",
@@ -50,7 +50,7 @@ def side_information_card(side: SideInformation) -> Html:
 
 
 def _pairs(side: SideInformation) -> Html:
-    """Return a bar of the pairs by relation; of coins that are tossed when asked for, what they amount to."""
+    """Return a bar of the pairs by relation; with layers of coins, by their expected numbers."""
     store = side.store
     if isinstance(store, PairStore):
         near, apart = float(store.n_similar), float(store.n_dissimilar)
@@ -114,7 +114,7 @@ def _evidence(evidence: Any) -> Html:
 
 
 def merge_report_card(report: MergeReport) -> Html:
-    """Return a row per source, and the first pairs that sources disagree on."""
+    """Return a card: a row per source, and the first pairs on which sources disagree."""
     names = ("source", "similar", "dissimilar", "with a range", "new", "agreeing", "contradicting")
     rows = [
         (each.name, each.n_similar, each.n_dissimilar, each.n_ranges, each.n_new, each.n_agreeing,

@@ -10,7 +10,7 @@ EXAMPLES = ("complete", "partial")
 
 ARMS = range(1, 12)
 EPSILON = 0.15
-# The true means, and others that make arms 5 and 6 the best: what holds under both is what is revealed.
+# The true means, and others under which arms 5 and 6 are best; relations that hold under both are revealed.
 MEANS = (0.10, 0.11, 0.12, 0.20, 0.27, 0.34, 0.40, 0.45, 0.52, 0.62, 0.64)
 OTHER_MEANS = (0.8, 0.8, 0.8, 0.9, 1.0, 1.0, 0.9, 0.9, 0.8, 0.7, 0.6)
 
@@ -18,8 +18,8 @@ OTHER_MEANS = (0.8, 0.8, 0.8, 0.9, 1.0, 1.0, 0.9, 0.9, 0.8, 0.7, 0.6)
 def example(name: str) -> SideInformation:
     """Return the example ``'complete'`` or ``'partial'``: eleven arms, called 1 to 11.
 
-    Under complete information arms 1, 2, 3 and arms 10, 11 can be the best. Of the same relations the
-    partial example reveals those that would also hold if arms 5 and 6 were the best, which therefore stay.
+    Under complete information arms 1, 2, 3 and arms 10, 11 can be the best. The partial example reveals
+    only the relations that would also hold if arms 5 and 6 were the best, so these two stay candidates.
 
     Examples
     --------

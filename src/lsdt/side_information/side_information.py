@@ -56,7 +56,7 @@ _WORDS = {1: "similar", -1: "dissimilar", 0: None}
 def _keep_source(
     make: Callable[Concatenate[SideInformation, P], SideInformation],
 ) -> Callable[Concatenate[SideInformation, P], SideInformation]:
-    """Let a method that returns other information about the same arms keep where it comes from."""
+    """Decorate a method so that the information it returns keeps the scale and fingerprint of `self`."""
 
     @wraps(make)
     def keeping(self: SideInformation, /, *args: P.args, **kwargs: P.kwargs) -> SideInformation:
@@ -83,14 +83,14 @@ class SideInformation:
         The threshold between similar and dissimilar, where it is known. The candidate set does not need it.
         Or distinct thresholds: a tuple ``(similar, dissimilar)``, each a number or one number for every
         listed pair, or a symmetric array with the threshold of every pair of arms. Similar arms are less
-        than their threshold apart, dissimilar ones at least theirs; of a pair that is listed twice both
-        hold. A pair may then be in both lists: its distance lies in a range. Thresholds that are all the
-        same are one epsilon.
+        than their threshold apart, dissimilar ones at least theirs; if a pair is listed twice, both
+        thresholds hold. A pair may then be in both lists: its distance lies in a range. If all thresholds
+        are equal, they are one epsilon.
     better : array_like of shape (m, 2)
-        Pairs of which the first arm has the larger mean, strictly.
+        Pairs whose first arm has the strictly larger mean.
     ranges : sequence of (a, b, low, high)
         Pairs with ``low <= mean of a - mean of b <= high``, in the units of rewards. Either end may be open:
-        None or infinite. All that is said of one pair holds, in either order of its arms.
+        None or infinite. All statements about a pair hold together, whichever arm they name first.
 
     Examples
     --------
@@ -139,7 +139,7 @@ class SideInformation:
         self._check_ranges()
 
     def _check_ranges(self) -> None:
-        """Refuse a range that contradicts what is known of the distance of its pair."""
+        """Refuse a range that contradicts the known distance of its pair."""
         if isinstance(self._store, PairStore) and self._store.ranges is not None:
             check_against_distances(self._store.ranges, self._store, self._epsilon, self._names)
 
@@ -164,7 +164,7 @@ class SideInformation:
     def _from_indices(
         cls, found: ArmsAndPairs, complete: bool, epsilon: float | None, evidence: Any = None
     ) -> SideInformation:
-        """Build from pairs of indices, whatever the ids are."""
+        """Build from pairs of indices, which are never read as ids."""
         names = ArmNames(checked_count(found.n_arms), found.arm_ids)
         known = None if found.ranges is None else join_ranges(*found.ranges, names)
         if found.thresholds is not None:
@@ -210,7 +210,7 @@ class SideInformation:
 
     @property
     def thresholds(self) -> PairThresholds | None:
-        """Distinct thresholds, ``similar`` and ``dissimilar``, in the order of the lists of pairs, or None.
+        """Distinct thresholds, ordered as `similar_pairs` and `dissimilar_pairs`, or None.
 
         Examples
         --------
@@ -225,20 +225,20 @@ class SideInformation:
 
     @property
     def ranges(self) -> PairRanges | None:
-        """What is known of differences of means with their sign, pair by pair, or None if nothing is."""
+        """Ranges of signed differences of means, pair by pair; None if there are none."""
         return self._store.ranges
 
     @property
     def evidence(self) -> Any:
-        """What the relations rest on, if their source says so (`lsdt.from_ratings`); not saved.
+        """What the relations rest on, if their source says so (as `lsdt.from_ratings` does); not saved.
 
-        That of a subset is still about all arms.
+        A subset restricts evidence from features or groups to its arms; any other still covers all arms.
         """
         return self._evidence
 
     @property
     def scale(self) -> tuple[float, float] | None:
-        """The ends of the scale of the ratings it was found in; None if it does not come from ratings.
+        """The ends of the scale of the ratings it comes from; None if it does not come from ratings.
 
         Epsilon is then a share of that scale: with ratings from 1 to 5, 0.1 is 0.4 of a rating.
 
@@ -254,9 +254,9 @@ class SideInformation:
 
     @property
     def fingerprint(self) -> tuple[str, ...]:
-        """Marks of the ratings that it was found in, by which a prior from the same ratings is noticed.
+        """Hashes of the ratings it comes from, used to notice a prior made from the same ratings.
 
-        Empty if it does not come from ratings. They tell neither who rated nor what.
+        Empty if it does not come from ratings. They reveal neither who rated nor what.
 
         Examples
         --------
@@ -283,7 +283,7 @@ class SideInformation:
     def is_complete(self) -> bool:
         """Whether the relation of every pair is known, at one epsilon.
 
-        Complete information is a unit interval graph, which distinct thresholds are not: False with these.
+        Always False with distinct thresholds: complete information is a unit interval graph, these are not.
         """
         return self._store.is_complete
 
@@ -339,10 +339,10 @@ class SideInformation:
         return arms
 
     def difference(self, first: ArmId, second: ArmId) -> tuple[float, float]:
-        """Return the least and the largest that the mean of one arm minus that of another can be.
+        """Return the smallest and largest possible difference: the mean of `first` minus that of `second`.
 
-        That is what is known of this pair by itself: its range and, where their size is known, how far
-        apart similar arms can be. Infinite where nothing is known.
+        Only what is stated about this pair counts: its range and, for a similar pair with a known
+        threshold, how far apart the two can be. Infinite where nothing is known.
 
         Examples
         --------
@@ -364,9 +364,9 @@ class SideInformation:
         return max(low, -apart), min(high, apart)
 
     def bounds(self, first: ArmId, second: ArmId) -> tuple[float, float]:
-        """Return the least distance of two similar or dissimilar means, and the limit it stays below.
+        """Return ``(low, high)`` with ``low <= distance of the two means < high``, by their relation.
 
-        Ranges are not counted in; see `difference`.
+        Ranges are ignored; see `difference`.
 
         Examples
         --------
@@ -387,7 +387,7 @@ class SideInformation:
 
     @property
     def titles(self) -> dict[ArmId, str] | None:
-        """Titles of arms by id (by index when there are no ids), for people; None without any."""
+        """Titles of arms for display, by id (by index when there are no ids); None if there are none."""
         if self._names.titles is None:
             return None
         return {self.label(arm): title for arm, title in enumerate(self._names.titles) if title}
@@ -398,8 +398,8 @@ class SideInformation:
         Parameters
         ----------
         titles : mapping
-            Titles by id, or by the text of an id, as `lsdt.ratings.read_titles` returns them; those of other
-            arms are left out.
+            Titles by id, or by the text of an id, as `lsdt.ratings.read_titles` returns them; titles of
+            other arms are ignored.
 
         Examples
         --------
@@ -427,7 +427,7 @@ class SideInformation:
         return side._with_source(self._scale, self._fingerprint)
 
     def shown(self) -> SideInformation:
-        """Return the same information about arms that are called by titles and ids, for people to read."""
+        """Return the same information with arms named by title and id, for display."""
         if self._names.titles is None:
             return self
         return self._with_names(ArmNames(self.n_arms, [self.show(arm) for arm in range(self.n_arms)]))
@@ -460,11 +460,11 @@ class SideInformation:
             Probabilities, or functions of the distance ``|mu_i - mu_j| / epsilon`` that return them (for
             information that knows its means). A function is read on a fine grid and interpolated.
         seed : int
-            The coins of a seed do not depend on the probabilities: larger ones keep all that smaller ones
-            kept. Revealing again with the same seed tosses the same coins.
+            The coins of a seed do not depend on the probabilities: larger probabilities keep all that smaller
+            ones keep. Revealing again with the same seed tosses the same coins.
         p_range : float
-            The probability for what `better` and `ranges` say of a pair; all of it stays by default. The coin
-            of a pair is that of its other relation, if it has one.
+            The probability of keeping what `better` and `ranges` say about a pair; by default all is kept.
+            The coin is the one of the pair's similar or dissimilar relation, if it has one.
 
         Examples
         --------
@@ -489,10 +489,10 @@ class SideInformation:
         return self if store is self._store else self._of(store, self._names, self._epsilon)
 
     def without_ranges(self, epsilon: float | None = None) -> SideInformation:
-        """Return similar and dissimilar pairs alone, with every range that says one of the two read as such.
+        """Return the information without ranges; those that imply a similar or dissimilar pair become one.
 
-        A range inside (-epsilon, epsilon) makes a similar pair, one outside a dissimilar pair. Any other is
-        left out, and so is which of two arms is the better.
+        A range inside (-epsilon, epsilon) makes a similar pair, one outside a dissimilar pair. Other ranges
+        are dropped, and so is the knowledge of which arm of a pair is better.
 
         Parameters
         ----------
@@ -531,7 +531,7 @@ class SideInformation:
         return side._with_source(self._scale, self._fingerprint)
 
     def _with_ranges_read(self, epsilon: float) -> SideInformation:
-        """Return the information with its ranges, and with the pairs that they make at this epsilon."""
+        """Return the information with its ranges, and also the pairs that they imply at this epsilon."""
         store = self._store
         assert isinstance(store, PairStore)
         assert store.ranges is not None
@@ -551,10 +551,11 @@ class SideInformation:
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:
         """Flip each known relation independently with probability `q`: similar becomes dissimilar and back.
 
-        A better pair or a range is turned round: the other arm is the better, by as much. A pair has one
-        coin. A range that its pair's flipped relation leaves no difference is dropped.
+        A better pair or a range changes its sign: the other arm becomes better by as much. All relations of
+        a pair share one coin. A range that contradicts the flipped relation of its pair is dropped.
 
-        As with `reveal`, the same seed tosses the same coins: corrupting twice with one seed flips back.
+        As with `reveal`, the same seed tosses the same coins: corrupting twice with the same `q` and seed
+        flips back.
 
         Examples
         --------
@@ -619,13 +620,13 @@ class SideInformation:
         files.save(self, path)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per known pair: ``a``, ``b``, ``relation``, ``threshold`` if these are distinct.
+        """Return a row per known pair: ``a``, ``b``, ``relation``, and ``threshold`` if distinct.
 
-        Where there are ranges, ``low`` and ``high`` are their ends, empty where open; a pair of several
+        Where there are ranges, ``low`` and ``high`` are their ends, empty where open; a pair with several
         relations has several rows.
 
-        `lsdt.from_frame` reads it back. Of complete information only the similar pairs are listed, and an
-        arm that is in no listed pair has a row of its own with an empty ``b``.
+        `lsdt.from_frame` reads it back. For complete information only the similar pairs are listed, and an
+        arm that is in no listed pair has its own row with an empty ``b``.
 
         Examples
         --------
@@ -642,7 +643,7 @@ class SideInformation:
     def to_networkx(self) -> Any:
         """Return a networkx graph: a node per arm, ``relation`` on every edge (similar only if complete).
 
-        Edges carry ``threshold`` where these are distinct; with a pair in both relations it is a MultiGraph.
+        Edges carry ``threshold`` if distinct; if a pair has both relations, the graph is a MultiGraph.
         Information with ranges is refused: edges have no direction.
 
         Examples

@@ -1,7 +1,7 @@
 """Pairs that stay in DuckDB, Spark or another engine, since they do not fit in memory.
 
-`lazy_pairs` is the value and its door, `row_checks` checks rows in the engine, `workspace` holds what queries
-leave there. `pair_tables` are the pairs with numbered arms, each pair once; `triangle_tables` and
+`lazy_pairs` has the value and its maker, `row_checks` checks rows in the engine, `workspace` keeps results of
+queries there. `pair_tables` are the pairs with numbered arms, each pair once; `triangle_tables` and
 `order_tables` are the queries of the two rules that run there (`lsdt.candidates.out_of_core` calls them).
 """
 

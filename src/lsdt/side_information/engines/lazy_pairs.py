@@ -68,9 +68,9 @@ class LazyPairs:
         return str(self.rows.implementation.value)
 
     def around(self, arms: list[ArmId], radius: int = 1) -> SideInformation:
-        """Read the arms within some steps of a few, and all that is known of pairs among them, into memory.
+        """Read into memory the arms within `radius` steps of some arms, and all relations among them.
 
-        A step leads along any relation but dissimilar.
+        A step follows any relation except dissimilar.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class LazyPairs:
             return self._read(work.keep(reached))
 
     def _arms(self, *when: nw.Expr) -> Lazy:
-        """Return the arms of rows that meet a condition on their first, or one on their second arm."""
+        """Return the arms: ``a`` where the first condition holds and ``b`` where the second one does."""
         parts = (
             self.rows.filter(one).select(nw.col(name).alias("arm"))
             for one, name in zip(when, ("a", "b"), strict=True)
@@ -154,8 +154,8 @@ def from_lazy_frame(
     """Open pairs that stay in their engine: a DuckDB relation, a Spark dataframe, a lazy polars frame.
 
     The engine checks all rows, and `lsdt.candidate_set` lets it exclude arms; only the candidates and the
-    relations among them are read. For pairs that fit in memory, `lsdt.from_frame` is faster and takes every
-    method.
+    relations among them are read. For pairs that fit in memory, `lsdt.from_frame` is faster and supports
+    every method.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def from_lazy_frame(
     a, b, relation : str
         Names of the columns with the two arms and with ``similar``, ``dissimilar``, ``better`` or ``range``.
     epsilon : float, optional
-        The threshold between similar and dissimilar, where it is known: ranges are then read as pairs too.
+        The threshold between similar and dissimilar, where it is known: ranges can then imply such pairs too.
     low, high : str
         Names of the columns with the ends of ranges, read where there are any; an empty end is open.
 
@@ -205,7 +205,7 @@ def from_lazy_frame(
 
 
 def lazy_pairs_of(value: Any) -> LazyPairs | None:
-    """Return pairs that stay in an engine, given as such or as a lazy frame; None for anything else."""
+    """Return a `LazyPairs` as it is, and a lazy frame as `LazyPairs`; None for anything else."""
     if isinstance(value, LazyPairs):
         return value
     native = nw.from_native(value, pass_through=True)

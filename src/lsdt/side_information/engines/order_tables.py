@@ -1,9 +1,10 @@
 """The queries of the order rule in an engine: bounds that add up along links.
 
-A link says ``x_end - x_start <= bound``, some strictly. The *depth* of an arm is twice how many quanta it is
-known to lie below the largest mean, and one more if strictly; an arm is out when that is above 0. A round
-takes the links from all arms that became deeper in the round before. Depths are whole numbers, so that no sum
-is rounded. After any number of rounds all depths are true; further rounds can only add to them.
+A link says ``x_end - x_start <= bound``, or ``<`` if it is strict. The *depth* of an arm is twice the number
+of quanta by which it is known to lie below the largest mean, plus one if strictly; an arm is out when its
+depth is above 0. A round follows the links from all arms that became deeper in the round before. Depths are
+integers, so that no sum is rounded. After any number of rounds all depths are valid; more rounds can only
+increase them.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from lsdt.side_information.engines.workspace import Lazy
 
 _MOST_LEVELS = 2**60  # twice the largest sum of bounds along all arms must fit in 64 bits
-_EXACT_FLOATS = 2**52  # whole numbers up to here are floats
-_MOST_LISTED = 100_000  # different ends that are read to find their common quantum
+_EXACT_FLOATS = 2**52  # whole numbers up to here are exact as floats
+_MOST_LISTED = 100_000  # distinct bounds that are read to find their common quantum
 
 
 class OrderTables:
     """Links between arms, and the depths of arms that are out.
 
-    `ranges` are better pairs and ranges, `near` similar and `far` dissimilar pairs (or None). A dissimilar
-    pair whose range leaves one order alone has that order, by epsilon. The table of excluded arms is appended
-    to `out` by `finish`.
+    `ranges` are better pairs and ranges, `near` similar and `far` dissimilar pairs (or None). If the range
+    of a dissimilar pair excludes one order of its arms, they are in the other order, at least epsilon apart.
+    `finish` appends the table of excluded arms to `out`.
     """
 
     def __init__(
@@ -48,7 +49,7 @@ class OrderTables:
         if far is not None and epsilon is not None:
             links = nw.concat([links, *_links_of_ordered(ranges, far, epsilon)])
         has_size = _has_size(links)
-        # Similar pairs say nothing beside better pairs alone; where ranges have a size, they need one too.
+        # Similar pairs add nothing to better pairs alone; to ranges with a size they do, if epsilon is known.
         self.reads_similar = near is None or epsilon is not None or not has_size
         if near is not None and epsilon is not None and has_size:
             links = nw.concat([links, *_links_of_pairs(near, epsilon)])
@@ -87,7 +88,7 @@ class OrderTables:
         return n_new
 
     def finish(self) -> int:
-        """Count the arms that are out, and note them."""
+        """Append the excluded arms to `out`, and return how many there are."""
         assert self._depths is not None
         out = self._depths.select("arm")
         self._out.append(out)

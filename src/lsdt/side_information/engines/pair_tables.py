@@ -1,8 +1,7 @@
-"""Pairs in an engine with numbered arms, every pair once, and what is left of them at the end.
+"""Pairs in an engine with numbered arms, every pair once, and the arms and pairs left at the end.
 
-Arms with whole numbers as ids keep these; arms with text are numbered by their order. What is said of one
-pair is joined as in memory: repeats count once, ranges are intersected, and a pair of which nothing can hold
-is refused by name.
+Integer ids are the arms' numbers; text ids are numbered in sorted order. All statements about a pair are
+joined as in memory: repeats count once, ranges are intersected, and a contradictory pair is refused by name.
 """
 
 from __future__ import annotations
@@ -97,12 +96,12 @@ class PairTables:
 
     @cached_property
     def _ranges(self) -> Lazy:
-        """The better pairs and ranges, those of a pair intersected; see `layouts.ranges`."""
+        """The better pairs and ranges, intersected for every pair; see `layouts.ranges`."""
         rows = self._numbered.filter(nw.col("relation").is_in(["better", "range"]))
         turned, better = nw.col("turned"), nw.col("relation") == "better"
-        # Adding 0 makes -0.0 an ordinary 0.
         low = nw.when(better).then(nw.lit(0.0)).otherwise(nw.col("low"))
         rows = rows.with_columns(low.alias("low"))
+        # Subtracting from 0 gives an ordinary 0, not -0.0.
         ends = rows.select(
             "lo",
             "hi",
@@ -118,7 +117,7 @@ class PairTables:
             nw.col("strict_low").max(),
             nw.col("strict_high").max(),
         )
-        # A better pair says 0: another end that is tighter takes its place.
+        # A better pair has its strict end at 0; a tighter end replaces it, and is not strict.
         kept = joined.with_columns(
             nw.when(nw.col(end) == 0.0)
             .then(nw.col(f"strict_{end}"))
@@ -138,7 +137,7 @@ class PairTables:
 
     @cached_property
     def _kinds(self) -> Lazy:
-        """The similar and dissimilar pairs, with ranges that lie inside or outside of epsilon."""
+        """The similar and dissimilar pairs, including those that ranges imply at the epsilon."""
         listed = self._numbered.filter(nw.col("relation").is_in(["similar", "dissimilar"]))
         rows = listed.select("lo", "hi", (nw.col("relation") == "similar").cast(nw.Int8).alias("near"))
         epsilon = self._pairs.epsilon
@@ -166,7 +165,7 @@ class PairTables:
         return kept.select("lo", "hi", "near")
 
     def _refuse(self, wrong: Lazy, text: str) -> None:
-        """Refuse pairs, with their number and an example."""
+        """Raise an error with the number of wrong pairs and an example, if there are any."""
         number = int(row_of(wrong.select(nw.len().alias("pairs")))["pairs"])
         if number:
             (row,) = collect(wrong.head(1)).to_pylist()
@@ -200,7 +199,7 @@ class PairTables:
         return int(row_of(self._kinds.select(nw.len().alias("pairs")))["pairs"])
 
     def check(self) -> None:
-        """Refuse pairs that contradict themselves."""
+        """Refuse contradictory pairs."""
         _ = self._kinds
         if self._pairs.has_ranges:
             _ = self._ranges
@@ -229,7 +228,10 @@ class PairTables:
         return int(row_of(self._left.select(nw.len().alias("arms")))["arms"])
 
     def read_left(self) -> tuple[SideInformation, int]:
-        """Read the arms that are left and the relations among them; also return how many did not fit."""
+        """Read the arms that are left and the relations among them; also return how many did not fit.
+
+        If the relations do not all fit in memory, none is read.
+        """
         n_left = self.count_left()
         require_memory(n_left * _BYTES_PER_ARM, f"{counted(n_left, 'candidate')}", "use a larger machine")
         table = collect(self._left.sort("arm"))
@@ -265,7 +267,7 @@ def _places(arms: NDArray[np.int64], table: pa.Table) -> NDArray[np.int64]:
 def _range_columns(
     arms: NDArray[np.int64], table: pa.Table
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Return what `better` says, the better arm first, and pairs with a range from low to high."""
+    """Return the better pairs, better arm first, then the pairs with a range, and its low and high ends."""
     pairs = _places(arms, table)
     low, high = (
         np.asarray(table.column(end).fill_null(if_open), np.float64)

@@ -1,7 +1,7 @@
 """Checks of pairs that stay in their engine: columns, arms, words, ends of ranges.
 
 One query counts all kinds of wrong rows; a second one fetches an example. Rows of an engine have no number,
-so errors show the row itself. Pairs that contradict themselves are counted where repeats are joined
+so errors show the row itself. Contradictory pairs are found where repeated pairs are joined
 (`pair_tables`).
 """
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from lsdt.side_information.engines.workspace import Lazy
 
 _TEXT = (nw.String, nw.Categorical, nw.Enum)
-_LARGEST = 1e300  # an end beyond is open
+_LARGEST = 1e300  # an end beyond this is open
 _ACCEPTED = "accepted are 'similar', 'dissimilar', 'better' and 'range'"
 
 
 class Columns(NamedTuple):
-    """What the user calls the columns of pairs."""
+    """The user's names for the columns of pairs."""
 
     a: str
     b: str
@@ -34,7 +34,7 @@ class Columns(NamedTuple):
     high: str
 
     def present(self, names: list[str]) -> dict[str, str]:
-        """Return the columns that the frame has, by what they are; `low` and `high` may be missing."""
+        """Map each role to its column; `low` and `high` may be missing if they are not renamed."""
         check_columns("a, b, relation, low and high", self)
         found = {role: name for role, name in self._asdict().items() if name in names}
         own = [name for role, name in self._asdict().items() if role in ("low", "high") and name != role]
@@ -49,7 +49,7 @@ class Columns(NamedTuple):
 class CheckedPairs(NamedTuple):
     """A lazy frame of columns ``a``, ``b``, ``relation``, ``low``, ``high``: open ends are null.
 
-    A null in ``b`` names an arm. `n_rows` counts all rows, `counts` those of each relation.
+    A row with a null in ``b`` only names an arm. `n_rows` counts all rows, `counts` those of each relation.
     """
 
     rows: Lazy
@@ -59,7 +59,7 @@ class CheckedPairs(NamedTuple):
 
 
 def checked_pairs(frame: Lazy, columns: Columns) -> CheckedPairs:
-    """Check the pairs in their engine."""
+    """Check the rows in their engine; return them with standard column names and their counts."""
     kinds = frame.collect_schema()
     present = columns.present(kinds.names())
     if "threshold" in kinds.names():
@@ -116,7 +116,7 @@ def _word(name: str, kinds: Any) -> nw.Expr:
 
 
 def _end(end: str, present: dict[str, str], kinds: Any) -> nw.Expr:
-    """Return one end of a range; a number that is none, as pandas holds what is empty, is open."""
+    """Return one end of a range; NaN, which pandas uses for an empty cell, is an open end."""
     if end not in present:
         return nw.lit(None, nw.Float64)
     name = present[end]

@@ -3,14 +3,14 @@
 An arm x is out when two arms a and b similar to it are dissimilar. To look for that, the engine lists
 *wedges* and looks up their third side. It can start from either of two kinds:
 
-- two similar pairs at x; look whether their ends are dissimilar: d (d - 1) / 2 wedges for d similar arms;
-- a similar pair (x, a) and a dissimilar pair (a, b); look whether x and b are similar. Dissimilar pairs are
-  directed from the arm with fewer of them, so that none has more than the root of twice their number.
+- two similar pairs at x; check whether their ends are dissimilar: d (d - 1) / 2 wedges for d similar arms;
+- a similar pair (x, a) and a dissimilar pair (a, b); check whether x and b are similar. Dissimilar pairs are
+  directed from the arm with fewer of them, so that at most sqrt(2 n) of n such pairs start at one arm.
 
-Taking the cheaper for every arm, there are at most about m^1.5 wedges of m pairs, whatever hubs there are. An
-arm that is similar to d others may have far more triangles than are needed to exclude it: `sample` looks at
-wedges of a few of its similar pairs only. Whatever is found there is a triangle, so that looking at a part
-is sound; an arm without one stays open, unless all of its pairs were looked at.
+Taking the cheaper for every arm, there are at most about m^1.5 wedges of m pairs, however large the hubs. An
+arm that is similar to d others may have far more triangles than are needed to exclude it: `sample` examines
+wedges of a few of its similar pairs only. Every triangle found there is real, so that sampling is sound; an
+arm without one stays open, unless all of its pairs were examined.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class OpenArms(NamedTuple):
 class TriangleTables:
     """Tables of similar pairs from either side, of dissimilar pairs, and of arms that are still open.
 
-    `kinds` are the pairs (``lo``, ``hi``, ``near``); tables of excluded arms are appended to `out`, and those
-    in it at the start are left alone.
+    `kinds` are the pairs (``lo``, ``hi``, ``near``); tables of excluded arms are appended to `out`, and arms
+    that are already in it are skipped.
     """
 
     def __init__(self, work: Workspace, kinds: Lazy, out: list[Lazy]) -> None:
@@ -55,7 +55,7 @@ class TriangleTables:
         self._open = self._degrees(self._near)
 
     def _degrees(self, near: Lazy) -> Lazy:
-        """Return the arms with two similar arms or more that are not out, and how many these are."""
+        """Return the arms that are not out and have at least two similar arms, with the number of these."""
         degrees = near.group_by("x").agg(nw.len().cast(nw.Int64).alias("degree"))
         degrees = degrees.filter(nw.col("degree") > 1)
         for out in self._out:
@@ -70,9 +70,9 @@ class TriangleTables:
         return OpenArms(int(found["arms"]), int(found["wedges"] or 0))
 
     def sample(self, most: int, number: int) -> int:
-        """Look at about `most` similar pairs of every open arm; return how many arms are out by them.
+        """Examine about `most` similar pairs of every open arm; return how many arms they exclude.
 
-        Arms with no more than `most` similar arms are decided. Another `number` samples other pairs.
+        Arms with no more than `most` similar arms are decided. Another `number` gives another sample.
         """
         near = self._near.join(self._open, on="x")
         left, right = _FACTORS[number % len(_FACTORS)], _FACTORS[(number + 1) % len(_FACTORS)]
@@ -112,7 +112,7 @@ class TriangleTables:
         by_far = reached.group_by("x").agg(nw.col("steps").sum().cast(nw.Int64))
         degree, steps_ = nw.col("degree"), nw.col("by_far")
         routes = self._open.join(by_far.rename({"steps": "by_far"}), on="x", how="left")
-        # An arm that no directed pair starts near is in no triangle.
+        # If no directed pair starts at an arm similar to x, then x has no triangle.
         routes = routes.filter(~steps_.is_null()).select(
             "x",
             (degree * (degree - 1) <= 2 * steps_).alias("is_near"),
@@ -128,7 +128,7 @@ class TriangleTables:
         return self._n_parts
 
     def decide(self, part: int) -> int:
-        """Look at all wedges of one part of the open arms; return how many of these are out."""
+        """Examine all wedges of one part of the open arms; return how many of these arms are out."""
         mine = self._routes.filter(nw.col("x").abs() % self._n_parts == part)
         near = self._near
         one, two = (
@@ -153,7 +153,7 @@ class TriangleTables:
 
 
 def _directed(far: Lazy, counts: Lazy) -> Lazy:
-    """Return dissimilar pairs with the arm first that has fewer of them."""
+    """Return dissimilar pairs, each directed from the arm with fewer of them."""
     for name in ("a", "b"):
         own = counts.rename({"y": name, "many": f"many_{name}"})
         far = far.join(own, on=name)

@@ -1,8 +1,8 @@
 """Results of queries that stay in their engine, to be used by later queries.
 
 Lazy frames are recipes: without this, a table that is used twice is computed twice. DuckDB keeps it as a
-temporary table, which goes to its temporary directory where memory is short. Spark keeps it as a checkpoint
-on its workers (in the checkpoint directory, where there is one). polars keeps it in memory.
+temporary table, which spills to its temporary directory when memory is short. Spark keeps it as a checkpoint
+on its workers (in the checkpoint directory, if one is set). polars keeps it in memory.
 """
 
 from __future__ import annotations

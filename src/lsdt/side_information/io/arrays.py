@@ -84,7 +84,7 @@ def side_of_arrays(arrays: Arrays, about: dict[str, Any]) -> SideInformation:
 
 
 def _ranges(arrays: Arrays, n_arms: int, names: ArmNames) -> PairRanges | None:
-    """Return the ranges; refuse rows that are not what `join_ranges` makes of themselves."""
+    """Return the ranges; refuse rows that `join_ranges` would change."""
     if "ranges_pairs" not in arrays:
         return None
     pairs = exact_array(arrays, "ranges_pairs", np.int32, (None, 2))
@@ -101,7 +101,7 @@ def _ranges(arrays: Arrays, n_arms: int, names: ArmNames) -> PairRanges | None:
 
 
 def _windows(arrays: Arrays, about: dict[str, Any], n_arms: int) -> Windows:
-    """Return the windows of an order of all arms with ascending means."""
+    """Return the windows; refuse an order that is no permutation, means that do not ascend, wrong ends."""
     order = exact_array(arrays, "order", np.int32, (n_arms,))
     right_end = exact_array(arrays, "right_end", np.int32, (n_arms,))
     means = exact_array(arrays, "means", np.float64, (n_arms,))
@@ -192,7 +192,7 @@ def as_words(raw: bytes | NDArray[Any]) -> NDArray[np.uint64]:
 def fingerprint(side: SideInformation) -> str:
     """Return a short text that is the same for the same side information, stored in the same way."""
     arrays, about = side_as_arrays(side)
-    about.pop("titles", None)  # which are for people
+    about.pop("titles", None)  # only for display
     parts = [as_words(json.dumps(about, sort_keys=True).encode())]
     parts += [as_words(array) for _, array in sorted(arrays.items())]
     return f"{checksum(parts):016x}"

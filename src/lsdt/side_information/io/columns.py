@@ -27,9 +27,9 @@ _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
 
 
 class ArmsAndPairs(NamedTuple):
-    """Arms in their order, and the pairs of either relation as indices; their thresholds if they have any.
+    """Arms in their order, similar and dissimilar pairs as indices, and their thresholds if there are any.
 
-    `ranges` are the pairs in order, the better arm first; those with a range, and its low and high ends.
+    `ranges` are the better pairs, better arm first, the pairs with a range, and its low and high ends.
     """
 
     n_arms: int
@@ -54,7 +54,7 @@ def arms_and_pairs(
     low: pa.ChunkedArray | None = None,
     high: pa.ChunkedArray | None = None,
 ) -> ArmsAndPairs:
-    """Read the columns; `place` says in words where a row is, `keep_ids` keeps ids that look like indices.
+    """Read the columns; ``place(row)`` says where a row is, `keep_ids` keeps ids that look like indices.
 
     `names` are what the user calls the columns of arms.
 

@@ -49,8 +49,8 @@ def from_frame(
     epsilon : float, optional
         The threshold between similar and dissimilar, where it is known.
     threshold : str, optional
-        Name of the column with distinct thresholds. The usual one is read where there is one; None leaves it
-        alone.
+        Name of the column with distinct thresholds. The default column is read if it exists; None ignores
+        it.
     low, high : str
         Names of the columns with the ends of ranges, read where there are any; an empty end is open.
 
@@ -135,7 +135,7 @@ def from_networkx(
     Parameters
     ----------
     graph : networkx.Graph or networkx.MultiGraph
-        Nodes must be all strings or all ints. A pair of both relations is two edges of a MultiGraph.
+        Nodes must be all strings or all ints. A pair with both relations is two edges of a MultiGraph.
     relation : str
         The attribute of edges that holds the relation.
     complete : bool, optional

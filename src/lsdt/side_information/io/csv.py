@@ -33,7 +33,7 @@ def write_csv(table: pa.Table, about: dict[str, Any], path: Path) -> None:
 
 
 def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any], bool]:
-    """Return the columns as text, what the first line says about them, and whether there is a last line."""
+    """Return the columns as text, the description in the first line, and whether the end line is there."""
     try:
         _refuse_damaged_mark(path)
         about, names, marked = first_lines(path)
@@ -53,7 +53,7 @@ def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any], bool]:
         raise InvalidInput("it is not text in UTF-8") from None
     except pa.ArrowInvalid as error:
         raise InvalidInput(what_is_wrong(path, error)) from None
-    if not about:  # written by somebody else: blanks around words mean nothing
+    if not about:  # not written by us: blanks around words mean nothing
         table = pa.table({name: pc.utf8_trim_whitespace(table.column(name)) for name in names})
     return table, about, is_ended
 
@@ -93,7 +93,7 @@ def line_of_row(path: Path, row: int) -> str:
 
 
 def parse_about(text: str) -> dict[str, Any]:
-    """Return what a file says about itself."""
+    """Parse the JSON description that a file carries."""
     try:
         about = json.loads(text)
     except (ValueError, RecursionError) as error:  # a number of very many digits is a ValueError
@@ -104,14 +104,14 @@ def parse_about(text: str) -> dict[str, Any]:
 
 
 def _read_about(line: str) -> str | None:
-    """Return what the first line says, or None if it is ordinary; spreadsheets add quotes and commas."""
+    """Return the description in a first line, None if it is ordinary; spreadsheets add quotes and commas."""
     if line.startswith('"'):
         line = next((row[0] for _, row in csv_rows([line]) if row), "")
     return line[len(_MARK) :].rstrip().rstrip(",") if line.startswith(_MARK) else None
 
 
 def first_lines(path: Path) -> tuple[dict[str, Any], list[str], bool]:
-    """Return what a file says about itself, its columns, and whether it has such a first line."""
+    """Return the description of a file, its column names, and whether its first line is a description."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         line = stream.readline()
         about = _read_about(line)

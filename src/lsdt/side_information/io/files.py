@@ -8,8 +8,8 @@ the content, which loading compares; files from elsewhere have none.
 
 Damage must not make our own file look like one from elsewhere, whose completeness and epsilon are unknown. So
 a mark with one wrong letter in a CSV file counts as damaged, not as missing. The file also ends with a line
-``# lsdt end``: one of the two lines without the other means that a part was lost. A Parquet file has a second
-mark outside its footer: between the last page and the footer, where no reader looks.
+``# lsdt end``: one of the two lines without the other means that a part was lost. A Parquet file has
+marks outside its footer: before the first and after the last page, where no reader looks.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def load(
         With True every pair that is not listed is dissimilar, and the column ``relation`` may be missing. By
         default the file itself says so, or the information is partial.
     columns : sequence of str
-        The names of the columns, in files that use other names: of the arms and the relation, then that of
-        the thresholds, or those of low and high, or all three of these.
+        The names of the columns, in files that use other names: the two arms and the relation, then the
+        threshold, or low and high, or all three of these.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def load(
         else:
             table, about, is_ended = read_csv(source)
             _check_ended(about, is_ended)
-            is_ours = False  # its first line alone says what it is
+            is_ours = False  # only its first line says whether we wrote it
         _check_about(about, is_ours)
         if CHECKSUM not in about:
             return _built(table, about, complete, columns, source)
@@ -166,7 +166,7 @@ def _built(
 
 
 def _scale(about: dict[str, Any]) -> tuple[float, float] | None:
-    """Return the ends of the scale of the ratings that a file comes from, if it says so."""
+    """Return the rating scale in the description of a file, or None."""
     if "scale" not in about:
         return None
     ends = about["scale"]
@@ -178,7 +178,7 @@ def _scale(about: dict[str, Any]) -> tuple[float, float] | None:
 
 
 def _fingerprint(about: dict[str, Any]) -> tuple[str, ...]:
-    """Return the marks of the ratings that a file comes from, if it has any."""
+    """Return the fingerprint of ratings in the description of a file; empty if it has none."""
     marks = about.get("fingerprint", [])
     if not isinstance(marks, list) or len(marks) > _MOST_MARKS or not all(map(_is_mark, marks)):
         raise InvalidInput(
@@ -199,7 +199,7 @@ def _checked_columns(complete: Any, columns: Any) -> tuple[str, ...]:
 
 
 def _check_about(about: dict[str, Any], is_ours: bool) -> None:
-    """Refuse a file whose description of itself is of another version, damaged, or misspelt."""
+    """Refuse a description of another format version, a lost one, and one with unknown entries."""
     if about.get("format", FORMAT) != FORMAT:
         raise InvalidInput(f"it has format {about['format']!r}; this version reads format {FORMAT}")
     if is_ours and CHECKSUM not in about:
@@ -213,7 +213,7 @@ def _check_about(about: dict[str, Any], is_ours: bool) -> None:
 
 
 def _check_ended(about: dict[str, Any], is_ended: bool) -> None:
-    """Refuse a CSV file that was saved here and has lost its first or its last line."""
+    """Refuse a CSV file written by us that has lost its first or its last line."""
     if is_ended and not about:
         raise InvalidInput(
             "its first line, which said whether it is complete, is lost, and its last line, '# lsdt end', is "
@@ -235,7 +235,7 @@ def checked_ending(path: Path) -> str:
 
 
 def pair_table(side: SideInformation) -> pa.Table:
-    """Return a row per listed pair, and one with an empty ``b`` for every arm that needs a row of its own."""
+    """Return a row per listed pair, and one with an empty ``b`` for every arm that needs its own row."""
     store = side.store.explicit()
     parts = [(store.similar.pairs(), "similar")]
     if store.dissimilar is not None:
@@ -266,7 +266,7 @@ def pair_table(side: SideInformation) -> pa.Table:
 
 
 def _arms_to_declare(pairs: np.ndarray[Any, Any], side: SideInformation) -> np.ndarray[Any, Any]:
-    """Return the arms that need a row of their own: those in no pair, or all if that keeps their order."""
+    """Return the arms that need their own row: those in no pair, or all if their order would be lost."""
     paired = np.zeros(side.n_arms, bool)
     paired[pairs.ravel()] = True
     lonely = np.flatnonzero(~paired).astype(np.int32)

@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _KEY = b"lsdt"
-# Stands at both ends of the pages of a file that we wrote, where no reader looks: damage to the footer and
-# to one end leaves the other.
+# Written before the first and after the last page, where no reader looks: damage to the footer and to one
+# mark leaves the other.
 _MARK = b"\0lsdt side information\0\0"
 _HEAD = 4  # bytes at the beginning of a Parquet file: PAR1
 _TAIL = 8  # bytes at its end: the length of its footer, and PAR1
-_ALIKE = len(_MARK) // 2  # letters of a mark that are enough to know it by
+_ALIKE = len(_MARK) // 2  # matching bytes that suffice to recognise a mark
 _OWN = ("a", "b", "relation", "threshold", "low", "high", "arm", "mean")
 _BYTES_PER_ROW, _BYTES_PER_TEXT = 160.0, 30.0  # at the peak, as measured; a text column takes more
 _COPIES = 3.0  # of a text, at the peak
-# A few bytes of Parquet can stand for any number of rows, and for a text in each of them. What people save
-# takes at most some hundred times the file.
+# A few bytes of Parquet can stand for any number of rows, and for a text in each of them. Real files take at
+# most some hundred times their size in memory.
 _MOST_GROWTH, _ALWAYS_READ = 1_000, 64 * 2**20
 _FEWER = "keep fewer rows, or use a machine with more memory"
 
@@ -47,7 +47,7 @@ def write_parquet(table: pa.Table, about: dict[str, Any], path: Path) -> None:
 
 
 def read_parquet(path: Path, columns: Sequence[str]) -> tuple[pa.Table, dict[str, Any], bool]:
-    """Return the columns that matter, what the file says about itself, and whether we wrote it."""
+    """Return the columns that matter, the description in the metadata, and whether we wrote the file."""
     with pq.ParquetFile(path) as file:
         schema = file.schema_arrow
         _check_columns(schema, columns)
@@ -70,15 +70,15 @@ def read_parquet(path: Path, columns: Sequence[str]) -> tuple[pa.Table, dict[str
 
 
 def unpacked_sizes(file: pq.ParquetFile) -> list[int]:
-    """Return the bytes without compression of every group of rows, as the footer has them.
+    """Return the uncompressed size of every row group in bytes, according to the footer.
 
-    It has those of every column too, but pyarrow ends the process when it looks for them in a damaged footer.
+    The footer also has it per column, but reading that from a damaged footer makes pyarrow end the process.
     """
     return [file.metadata.row_group(at).total_byte_size for at in range(file.metadata.num_row_groups)]
 
 
 def text_size(column: pa.ChunkedArray, name: str) -> int:
-    """Return how many bytes a column of numbered texts has as text; refuse a text that is too long."""
+    """Return the bytes of a dictionary-encoded column as plain text; refuse a text that is too long."""
     size = 0
     for chunk in column.chunks:
         lengths = pc.binary_length(chunk.dictionary)
@@ -92,7 +92,7 @@ def text_size(column: pa.ChunkedArray, name: str) -> int:
 
 
 def written_out(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArray:
-    """Return such a column as text, once it is known to fit in memory; others as they are."""
+    """Return a dictionary-encoded column as text, refused if it would not fit in memory; others unchanged."""
     kind = column.type
     if not pa.types.is_dictionary(kind) or pa.types.is_primitive(kind.value_type):
         return column
@@ -104,7 +104,7 @@ def written_out(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArr
 
 
 def refuse_growth(needed: float, path: Path, what: str) -> None:
-    """Refuse what takes more memory than a file of this size can be meant to."""
+    """Refuse a file that would need implausibly much memory for its size."""
     size = path.stat().st_size
     if needed > max(_ALWAYS_READ, _MOST_GROWTH * size):
         raise TooLarge(

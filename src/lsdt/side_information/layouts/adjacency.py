@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _WORTH_CHECKING = 2**30
-_WORTH_SHARING = 1_000_000  # pairs: some dozen milliseconds
+_WORTH_SHARING = 1_000_000  # pairs; below that, building takes at most some dozen milliseconds
 
 
 class Adjacency(NamedTuple):
@@ -75,7 +75,7 @@ def adjacency_of_pairs(pairs: NDArray[np.integer], n_arms: int) -> Adjacency:
 def two_adjacencies(
     similar: NDArray[np.integer], dissimilar: NDArray[np.integer], n_arms: int
 ) -> tuple[Adjacency, Adjacency]:
-    """Build the graphs of two relations, at the same time where they are large."""
+    """Build the graphs of two relations, in parallel if they are large."""
     lists, made = (similar, dissimilar), {}
 
     def work(first: int, last: int) -> None:

@@ -13,9 +13,9 @@ _GROUP_BITS = 10  # rows of about a thousand arms with hundreds of relations eac
 def rows_from_pairs(pairs: Array, n_arms: int) -> tuple[Array, Array]:
     """Return ``indptr, indices`` of the symmetric graph of `pairs`: rows sorted, duplicates merged.
 
-    Grouping the pairs by arm gives rows in file order; transposing a symmetric graph row by row gives the
+    Grouping the pairs by arm gives rows in input order; transposing a symmetric graph row by row gives the
     same rows in ascending order. Linear time, no comparison sort. Entries first go to the group of their row,
-    then to the row: with very many arms, rows all over the memory would each have to be fetched from there.
+    then to the row: with very many arms, writing to rows scattered over memory would miss the cache.
     """
     indptr = np.zeros(n_arms + 1, np.int64)
     for pair in range(len(pairs)):

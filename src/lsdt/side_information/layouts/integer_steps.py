@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.stores import Store
     from lsdt.side_information.layouts.thresholds import Thresholds
 
-MOST_QUANTA = 2**20  # of the largest threshold
+MOST_QUANTA = 2**20  # in the largest threshold
 _MOST_STEPS = 2**58  # the largest sum of thresholds along all arms
 _PARTS = 2**14  # the finest quantum tried, as a part of the smallest threshold
 _LOOKED_AT = 64
-_NEAR = 1e-13  # by which floats may miss a whole multiple: .1 + .2 is three times .1
+_NEAR = 1e-13  # relative error of floats that still count as a whole multiple: .1 + .2 is three times .1
 
 
 class Steps(NamedTuple):
@@ -43,7 +43,7 @@ class Steps(NamedTuple):
         The length of a quantum in rewards. With one threshold for all: epsilon, or 1 if it is unknown.
     exact : bool
         Whether every threshold is a whole number of quanta. If not, similar ones are rounded up and
-        dissimilar ones down: everything that the steps exclude is impossible, but they exclude a little less.
+        dissimilar ones down: what the steps exclude is impossible, but they may exclude a little less.
     """
 
     similar: NDArray[np.int64]
@@ -102,7 +102,7 @@ def common_quantum(thresholds: Thresholds, most: int = MOST_QUANTA) -> float | N
         return None
     parts = np.arange(1, min(_PARTS, int(most * (smallest / largest))) + 1)
     for some in (values[:: max(len(values) // _LOOKED_AT, 1)], values):  # a few nearly always decide
-        while len(parts):  # the smallest threshold in so many equal parts
+        while len(parts):  # the candidate quantum is the smallest threshold / parts[0]
             missed = ~_is_whole(some / smallest * parts[0])
             if not missed.any():
                 break

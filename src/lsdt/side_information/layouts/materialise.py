@@ -22,7 +22,7 @@ BYTES_PER_PAIR = 16  # an int32 at either end, and as much again for the returne
 
 
 def check_countable(n_arms: int, instead: str) -> None:
-    """Refuse work that would toss too many coins to wait for; `instead` says what to do."""
+    """Refuse work that would toss too many coins; the error ends with `instead`, what to do about it."""
     if n_arms * (n_arms - 1.0) > _MOST_COINS:
         raise TooLarge(
             f"the exact relations of {n_arms:,} arms would take {n_arms * (n_arms - 1.0):.1e} coin tosses; "
@@ -31,7 +31,7 @@ def check_countable(n_arms: int, instead: str) -> None:
 
 
 def check_affordable(n_arms: int, n_similar: float, n_dissimilar: float, instead: str) -> None:
-    """Refuse to list more pairs than memory holds, or than take reasonable time."""
+    """Refuse to list pairs that would not fit in memory or would take too long."""
     n_pairs = n_similar + n_dissimilar
     require_memory(n_pairs * BYTES_PER_PAIR, f"listing about {n_pairs:.3g} pairs", instead)
     check_countable(n_arms, instead)

@@ -1,8 +1,8 @@
-"""Ranges: what is known of the difference of two means, with its sign.
+"""Ranges: bounds on the signed difference of two means.
 
 Similar and dissimilar pairs say how far apart two means are, not which is the larger. A *range* says that
-``low <= mean a - mean b <= high``; either end may be open. ``better`` is the range above 0, strictly. All
-that is said of one pair is intersected, so a pair has one row. Rows name the smaller arm first; a strict end
+``low <= mean a - mean b <= high``; either end may be open. ``better`` is the range strictly above 0. All
+statements about a pair are intersected, so a pair has one row. Rows name the smaller arm first; a strict end
 is always 0, since only ``better`` is strict.
 """
 
@@ -46,7 +46,7 @@ class PairRanges(NamedTuple):
     low, high : ndarray of float
         The ends, infinite where open.
     strict_low, strict_high : ndarray of bool
-        Which ends are excluded themselves: those that `better` set, which are 0.
+        Which ends are excluded: those set by `better`, which are 0.
 
     Examples
     --------
@@ -74,13 +74,13 @@ class PairRanges(NamedTuple):
 
     @property
     def has_range(self) -> NDArray[np.bool_]:
-        """Which pairs have an end that `better` did not set."""
+        """Which pairs have a finite end that `better` did not set."""
         low, high = (np.isfinite(self.low) & ~self.strict_low), (np.isfinite(self.high) & ~self.strict_high)
         return low | high
 
     @property
     def has_size(self) -> bool:
-        """Whether an end is neither 0 nor open: then they are in the units of rewards."""
+        """Whether any end is neither 0 nor open, so that the ranges depend on the units of rewards."""
         return any(bool((np.isfinite(ends) & (ends != 0.0)).any()) for ends in (self.low, self.high))
 
     def better_pairs(self) -> NDArray[np.int32]:
@@ -90,29 +90,29 @@ class PairRanges(NamedTuple):
         return turned[strict]
 
     def ordered_pairs(self) -> NDArray[np.int32]:
-        """Return the pairs of which one arm is known to be better, that arm first."""
+        """Return the pairs with an arm that is known to be better, that arm first."""
         above, below = (self.low > 0.0) | self.strict_low, (self.high < 0.0) | self.strict_high
         return np.where(above[:, None], self.pairs, self.pairs[:, ::-1])[above | below]
 
     def rows(self) -> tuple[NDArray[np.int32], Floats, Floats]:
-        """Return pairs, low and high of what `better` does not say; an end that it set is open here."""
+        """Return pairs, low and high of the ranges without `better`: an end that it set is open here."""
         kept = self.has_range
         low = np.where(self.strict_low, -np.inf, self.low)[kept]
         return self.pairs[kept], low, np.where(self.strict_high, np.inf, self.high)[kept]
 
     def turned(self, which: NDArray[np.bool_]) -> PairRanges:
-        """Return the ranges, some of them upside down: the arm that was better is worse by as much."""
+        """Return the ranges with the sign of some reversed: the better arm becomes worse by as much."""
         low, high = np.where(which, 0.0 - self.high, self.low), np.where(which, 0.0 - self.low, self.high)
         strict = self.strict_low, self.strict_high
         below, above = np.where(which, strict[1], strict[0]), np.where(which, strict[0], strict[1])
         return frozen_ranges(self.pairs, low, high, below, above)
 
     def select(self, kept: NDArray[np.bool_]) -> PairRanges | None:
-        """Return some of the pairs; None if there are none."""
+        """Return the ranges of the `kept` pairs; None if there are none."""
         return frozen_ranges(*(column[kept] for column in self)) if kept.any() else None  # type: ignore[arg-type]
 
     def among(self, arms: NDArray[np.int64], n_arms: int) -> PairRanges | None:
-        """Return the pairs among ascending `arms`, numbered by their place; None if there are none."""
+        """Return the ranges among ascending `arms`; ``arms[i]`` becomes ``i``. None if there are none."""
         place = np.full(n_arms, -1, np.int32)
         place[arms] = np.arange(len(arms), dtype=np.int32)
         found = self.select(np.asarray((place[self.pairs] >= 0).all(axis=1)))
@@ -131,7 +131,7 @@ class PairRanges(NamedTuple):
 
     @property
     def in_words(self) -> str:
-        """How many there are, in words that go on a list: ', 2 better pairs, 1 range'."""
+        """The numbers of better pairs and ranges as text to append: ', 2 better pairs, 1 range'."""
         counts = {"better pair": self.n_better, "range": int(self.has_range.sum())}
         return "".join(f", {counted(count, noun)}" for noun, count in counts.items() if count)
 
@@ -155,7 +155,7 @@ def frozen_ranges(
 
 
 def checked_rows(ranges: Any, names: ArmNames) -> tuple[Pairs, Floats, Floats]:
-    """Return the ranges of a user as pairs of indices, low and high; the error names the offender."""
+    """Return the ranges of a user as pairs of indices, low and high; errors name the range."""
     if hasattr(ranges, "columns"):
         raise InvalidInput("ranges must be a list of (a, b, low, high); for a dataframe use lsdt.from_frame")
     rows = checked_list(ranges, "ranges", "(a, b, low, high)")
@@ -189,8 +189,8 @@ def _end(value: Any, if_open: float, number: int) -> float:
 
 
 def check_ends(low: Floats, high: Floats, place: Any) -> None:
-    """Refuse ends that leave no difference; `place` says in words where a row is."""
-    wrong = ~(low <= high) | (low == np.inf) | (high == -np.inf)  # not a number is wrong too
+    """Refuse an empty range; ``place(row)`` says where a row is, for the error."""
+    wrong = ~(low <= high) | (low == np.inf) | (high == -np.inf)  # NaN is wrong too
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInput(
@@ -200,7 +200,7 @@ def check_ends(low: Floats, high: Floats, place: Any) -> None:
 
 
 def join_ranges(better: Pairs, pairs: Pairs, low: Floats, high: Floats, names: ArmNames) -> PairRanges | None:
-    """Intersect all that is said of every pair; refuse a pair that is left without any difference.
+    """Intersect all statements about every pair; refuse a pair whose intersection is empty.
 
     `better` are pairs of indices, the better arm first; `pairs` have a range each, from `low` to `high`.
 
@@ -249,7 +249,7 @@ def join_ranges(better: Pairs, pairs: Pairs, low: Floats, high: Floats, names: A
 
 
 def pairs_at(ranges: PairRanges, epsilon: float) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return the pairs that are similar at this epsilon by their range, and those that are dissimilar.
+    """Return the pairs whose range makes them similar at this epsilon, and those it makes dissimilar.
 
     Examples
     --------
@@ -264,9 +264,10 @@ def pairs_at(ranges: PairRanges, epsilon: float) -> tuple[NDArray[np.int32], NDA
 
 
 class OwnDistances(NamedTuple):
-    """What the distance of a pair says of its range: limits, not a number where there is none.
+    """The limits on the distance of every range's pair, NaN where there is none, and contradictions.
 
-    `too_far` are ranges that leave no difference below `near`, `too_near` none from `far` on.
+    The pair is less than `near` and at least `far` apart. `too_far` marks ranges without a difference
+    below `near`, `too_near` those without one of at least `far`.
     """
 
     near: Floats
@@ -276,7 +277,7 @@ class OwnDistances(NamedTuple):
 
 
 def own_distances(ranges: PairRanges, store: PairStore, epsilon: float | None) -> OwnDistances | None:
-    """Compare ranges with the distances of their own pairs; None where these have no size."""
+    """Compare ranges with the known distances of their pairs; None without an epsilon or thresholds."""
     if store.thresholds is None and epsilon is None:
         return None
     n_arms = store.n_arms
@@ -301,7 +302,7 @@ def own_distances(ranges: PairRanges, store: PairStore, epsilon: float | None) -
 def check_against_distances(
     ranges: PairRanges, store: PairStore, epsilon: float | None, names: ArmNames
 ) -> None:
-    """Refuse a range that contradicts what is known of the distance of its own pair."""
+    """Refuse a range that contradicts the known distance of its pair."""
     own = own_distances(ranges, store, epsilon)
     if own is None or not (own.too_far | own.too_near).any():
         return

@@ -126,7 +126,7 @@ def table_of(probability: Probability, name: str, *, similar: bool) -> float | T
 
 
 def reveal_layer(p_similar: Probability, p_dissimilar: Probability, seed: int) -> Reveal:
-    """Return the layer for the probabilities and the seed of a user, checked."""
+    """Check the probabilities and the seed of a user, and return the layer."""
     return Reveal(
         table_of(p_similar, "p_similar", similar=True),
         table_of(p_dissimilar, "p_dissimilar", similar=False),

@@ -78,7 +78,7 @@ def relation_after(layers: CoinLayers, relation: int, distance: float, arm_a: in
 
 @inlined
 def _fill_row(base: CompleteBase, layers: CoinLayers, arm: int, row: Array, first: int) -> None:
-    """Write the relation of `arm` to every arm into `row`; before `first` without coins."""
+    """Write the relation of `arm` to every arm into `row`; arms before `first` get the true one, no coins."""
     row[:] = -1
     if base.is_windows:
         position = base.position[arm]
@@ -148,7 +148,7 @@ def write_relations(
 
 @compiled
 def list_relations(base: CompleteBase, layers: CoinLayers, n_arms: int) -> tuple[Array, Array, Array, Array]:
-    """Return both relations of few arms as sorted rows, from a table of all pairs: a coin is tossed once."""
+    """Return both relations of few arms as sorted rows; a table of all pairs saves tossing coins twice."""
     table = np.empty((n_arms, n_arms), np.int8)
     similar_start, dissimilar_start = np.zeros(n_arms + 1, np.int64), np.zeros(n_arms + 1, np.int64)
     for arm in range(n_arms):
@@ -178,14 +178,14 @@ def list_relations(base: CompleteBase, layers: CoinLayers, n_arms: int) -> tuple
 
 @inlined
 def _similar_in_window(base: CompleteBase, layers: CoinLayers, arm: int, other: int) -> bool:
-    """Return whether an arm in the window of another is still known to be similar."""
+    """Return whether an arm in the window of another is similar to it after the layers."""
     distance = abs(base.means[arm] - base.means[other]) / base.epsilon
     return arm != other and relation_after(layers, 1, distance, arm, other) > 0
 
 
 @compiled
 def count_in_windows(base: CompleteBase, layers: CoinLayers, first: int, last: int, counts: Array) -> None:
-    """Count the similar pairs of the arms ``first .. last - 1`` in windows without wrong relations."""
+    """Count the similar neighbours of the arms ``first .. last - 1``, if no layer corrupts relations."""
     for arm in range(first, last):
         position = base.position[arm]
         for place in range(base.left_end[position], base.right_end[position]):
@@ -196,7 +196,7 @@ def count_in_windows(base: CompleteBase, layers: CoinLayers, first: int, last: i
 def write_in_windows(
     base: CompleteBase, layers: CoinLayers, first: int, last: int, start: Array, similar: Array
 ) -> None:
-    """Write the sorted similar neighbours of the arms ``first .. last - 1``, as `count_in_windows` counts."""
+    """Write the sorted similar neighbours of the arms ``first .. last - 1``, those of `count_in_windows`."""
     for arm in range(first, last):
         position = base.position[arm]
         found = start[arm]
@@ -234,7 +234,7 @@ def write_bits(
 
 @compiled
 def relations_of_pairs(layers: CoinLayers, pairs: Array, relation: int) -> Array:
-    """Return the relation of every listed pair after the layers; `relation` is the true one of them all."""
+    """Return the relation of every listed pair after the layers; before, all have this `relation`."""
     left = np.empty(len(pairs), np.int8)
     for pair in range(len(pairs)):
         left[pair] = relation_after(layers, relation, 0.0, pairs[pair, 0], pairs[pair, 1])

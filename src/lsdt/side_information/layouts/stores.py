@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.ranges import PairRanges
     from lsdt.side_information.layouts.windows import Windows
 
-# Where one store has nothing it has it of the types that the other's arrays have, or all would compile twice.
+# Empty arrays have the types of the other store's arrays, to avoid a second compilation.
 _NOTHING, _NONE, _NO_STARTS = (
     np.zeros(0, np.int32),
     frozen(np.zeros(0, np.int32)),
@@ -116,14 +116,14 @@ class PairStore:
         return write_out(self.base(), coin_layers(()), self.n_arms, want_similar=False)[1]
 
     def with_layer(self, layer: Layer) -> PairStore:
-        """Toss the coins of a layer for every relation, and return the store of those that stay.
+        """Toss the coins of a layer for every relation, and return the store of what remains.
 
-        Ranges stay as they are (`reveal_ranges`).
+        Ranges are unchanged; see `reveal_ranges` and `corrupt_ranges`.
         """
         return self._with_layer(layer).with_ranges(self.ranges)
 
     def reveal_ranges(self, probability: float, seed: int) -> PairStore:
-        """Keep each range with a probability; the coin of a pair is the one for its other relations."""
+        """Keep each range with a probability, by the same coin as the pair's other relations."""
         if self.ranges is None:
             return self
         layers = coin_layers([Reveal(probability, probability, seed)])
@@ -132,9 +132,9 @@ class PairStore:
         )
 
     def corrupt_ranges(self, layer: Corrupt, of: PairStore, epsilon: float | None) -> PairStore:
-        """Return this store with the ranges of another, those turned whose coin says so.
+        """Return this store with the ranges of the store `of`, their sign reversed where the coin says so.
 
-        A range that a flipped relation of its own pair leaves no difference is dropped.
+        A range that contradicts the relation of its pair in this store is dropped.
         """
         if of.ranges is None:
             return self
@@ -183,7 +183,7 @@ class PairStore:
         )
 
     def range_of(self, first: int, second: int) -> tuple[float, float]:
-        """Return the least distance of two arms, and the limit it stays below, by their thresholds."""
+        """Return ``(low, high)`` with ``low <= distance of the two means < high``, by their thresholds."""
         assert self.thresholds is not None
         assert self.dissimilar is not None
         below = at_pair(self.similar, self.thresholds.similar, first, second)
@@ -191,14 +191,14 @@ class PairStore:
         return (0.0 if least is None else least, np.inf if below is None else below)
 
     def with_one_epsilon(self) -> tuple[PairStore, float | None]:
-        """Return the store and its epsilon; equal thresholds become ordinary information."""
+        """Return an ordinary store and its epsilon if all thresholds are equal, else this store and None."""
         if self.thresholds is None or not self.thresholds.is_one:
             return self, None
         plain = known_store(self.n_arms, self.similar, self.dissimilar)
         return plain.with_ranges(self.ranges), self.thresholds.largest
 
     def base(self) -> kernel.CompleteBase:
-        """Return the similar pairs as compiled code reads them, all other pairs dissimilar."""
+        """Return the similar pairs as compiled code reads them; all other pairs count as dissimilar."""
         none = np.zeros(0)
         return kernel.CompleteBase(
             False,
@@ -261,7 +261,7 @@ class WindowStore:
         return self._counts[1]
 
     def expected_counts(self) -> tuple[float, float]:
-        """Return the expected numbers of similar and dissimilar pairs (upper bounds where they vary)."""
+        """Return the expected numbers of similar and dissimilar pairs (upper bounds if distance matters)."""
         similar: float = self.windows.n_similar
         dissimilar: float = all_pairs(self.n_arms) - self.windows.n_similar
         for layer in self.layers:

@@ -1,4 +1,4 @@
-"""Side information made from other side information: about some of the arms only, or with a threshold."""
+"""Side information derived from other side information: about some of the arms, or with an epsilon."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def subset(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
     """Return the relations among `arms`, given as ascending indices; arm ``arms[i]`` becomes arm ``i``."""
     if len(arms) == side.n_arms:
         return side
-    arms = arms if arms.flags.writeable else arms.copy()  # as compiled code knows them
+    arms = arms if arms.flags.writeable else arms.copy()  # read-only arrays would compile the kernels again
     ids = None if side.arm_ids is None else [side.arm_ids[arm] for arm in arms]
     titles = side._names.titles
     kept = None if titles is None else tuple(titles[arm] for arm in arms.tolist())
@@ -68,7 +68,7 @@ def subgraph(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:
 
 
 def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
-    """Return the same information with this epsilon; refuse one that differs from its own."""
+    """Return the same information with this epsilon; refuse one that its epsilon or thresholds contradict."""
     if epsilon is None:
         return side
     epsilon = checked_epsilon(epsilon)
@@ -86,6 +86,6 @@ def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformatio
 
 
 def with_known_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
-    """Return the same information with this epsilon, unless it has thresholds of its own."""
+    """Return the information with this epsilon if it has neither epsilon nor thresholds, else unchanged."""
     own = side.epsilon is not None or side.store.thresholds is not None
     return side if own else with_epsilon(side, epsilon)

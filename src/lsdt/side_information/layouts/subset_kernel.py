@@ -32,7 +32,7 @@ def rows_among(indptr: Array, indices: Array, arms: Array) -> tuple[Array, Array
 
 @compiled
 def relations_among(base: CompleteBase, layers: CoinLayers, arms: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the rows of the similar and the dissimilar pairs among ascending `arms`; `base` is windows."""
+    """Return the rows of similar and of dissimilar pairs among ascending `arms`; `base` must be windows."""
     n_arms = len(arms)
     starts = np.zeros((2, n_arms + 1), np.int64)
     rows = np.empty((2, 0), np.int32)

@@ -1,4 +1,4 @@
-"""Distinct thresholds: a limit per pair on how near similar arms are, and how far apart dissimilar ones.
+"""Distinct thresholds: for every pair its own limit on how near or how far apart its arms are.
 
 With one epsilon, similar means ``|mu_a - mu_b| < epsilon`` and dissimilar ``>= epsilon``. Here every pair has
 its own threshold. A pair may then be in both relations, if its dissimilar threshold is below its similar one:
@@ -35,7 +35,7 @@ class Thresholds(NamedTuple):
     """The thresholds of a store: one number per entry of ``indices``, or one for all of them.
 
     The number of an entry is ``similar[place * stride]``, with stride 0 where the length is 1. Read-only. A
-    relation without pairs has the other's largest number, which nothing reads.
+    relation without pairs holds the other's largest number as a placeholder.
     """
 
     similar: NDArray[np.float64]
@@ -63,14 +63,14 @@ class Thresholds(NamedTuple):
 class PairThresholds(NamedTuple):
     """Thresholds by pair, in the order of ``similar_pairs()`` and of ``dissimilar_pairs()``.
 
-    `SideInformation` takes them as its `epsilon`, beside these lists of pairs.
+    `SideInformation` takes them as its `epsilon`, together with these lists of pairs.
 
     Attributes
     ----------
     similar : array
-        How far apart each similar pair is at most; it is less.
+        The distance below which each similar pair lies.
     dissimilar : array
-        How far apart each dissimilar pair is at least.
+        The least possible distance of each dissimilar pair.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class PairThresholds(NamedTuple):
 
 
 def thresholds_of_entries(similar: NDArray[np.float64], dissimilar: NDArray[np.float64]) -> Thresholds:
-    """Return thresholds given per entry or per relation; equal ones are stored once."""
+    """Return thresholds given per entry or per relation; a relation with equal thresholds stores one."""
     if not len(similar) and not len(dissimilar):
         raise ValueError("there are no pairs, hence no thresholds")
     known = [_once(values) for values in (similar, dissimilar)]
@@ -105,7 +105,7 @@ def _once(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def beside_rows(
     graph: Adjacency, pairs: Pairs, values: NDArray[np.float64], word: str
 ) -> NDArray[np.float64]:
-    """Return the threshold of every entry of a graph, from those of its pairs as listed.
+    """Return the threshold of every entry of a graph, given those of the listed pairs.
 
     If a pair is listed more than once, all its thresholds hold, so the tightest counts: the smallest for
     ``'similar'``, the largest for ``'dissimilar'``.
@@ -115,7 +115,7 @@ def beside_rows(
 
 
 def by_pair(graph: Adjacency, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the thresholds in the order of ``graph.pairs()``, from those of its entries."""
+    """Return the thresholds in the order of ``graph.pairs()``, given those of its entries."""
     if len(values) == 1:
         return np.full(graph.n_pairs, values[0])
     rows = np.repeat(np.arange(len(graph.indptr) - 1, dtype=np.int32), np.diff(graph.indptr))
@@ -214,7 +214,7 @@ def _symmetric(epsilon: Any, names: ArmNames) -> NDArray[np.float64]:
 
 
 def _numbers(values: Any) -> NDArray[np.float64] | None:
-    """Return numbers as floats, or None if they are something else."""
+    """Return values as floats, or None if they are not numbers."""
     try:
         array = np.asarray(values)
         return None if array.dtype.kind not in "iuf" else array.astype(np.float64)

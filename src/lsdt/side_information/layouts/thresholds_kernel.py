@@ -6,7 +6,7 @@ import numpy as np
 
 from lsdt.kernel.jit import Array, compiled, inlined
 
-_NEAR = 1e-12  # floats that differ by less are the same number: .1 + .2 is .3
+_NEAR = 1e-12  # relative difference below which floats count as equal: .1 + .2 is .3
 
 
 @inlined
@@ -47,7 +47,7 @@ def first_empty_range(
     dissimilar_indices: Array,
     dissimilar: Array,
 ) -> tuple[int, int]:
-    """Return the entries of the first pair whose two relations leave no distance, or ``(-1, -1)``.
+    """Return the entries of the first pair whose two relations leave no possible distance, or ``(-1, -1)``.
 
     A similar pair is less than its threshold apart, a dissimilar pair at least its threshold.
     """

@@ -27,7 +27,7 @@ _EXACT_INTEGERS = 2**53
 
 @dataclass(frozen=True, eq=False)
 class WindowedOrder:
-    """Arms in an order in which similar arms are neighbours.
+    """Arms in an order in which the arms similar to an arm form a window around it.
 
     ``order[p]`` is the arm at position p, and it is similar to the arms at later positions up to
     ``right_end[p] - 1``; the ends ascend.
@@ -110,7 +110,7 @@ def rebuild_windows(
     epsilon: float,
     threshold: float,
 ) -> Windows:
-    """Rebuild windows whose arrays came out of a pickle, read-only as before."""
+    """Rebuild windows from the arrays of a pickle or a snapshot, read-only again."""
     return Windows(frozen(order), frozen(right_end), frozen(means), epsilon, threshold)  # type: ignore[arg-type]
 
 
@@ -134,12 +134,12 @@ def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Wind
 
 
 def float_threshold(epsilon: float, tolerance: float) -> float:
-    """Return the distance from which on means in floats count as dissimilar."""
+    """Return the distance at which float means begin to count as dissimilar."""
     return max(epsilon * (1.0 - tolerance), math.ulp(0.0))
 
 
 def sorted_rows(means: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Sort rows of means, as `windows_of_means` sorts one; return the order, and the means, read-only."""
+    """Sort each row of means as `windows_of_means` does; return the orders and the read-only sorted means."""
     order = np.argsort(means, axis=1)
     ascending = np.take_along_axis(means, order, axis=1)
     if (ascending[:, 1:] == ascending[:, :-1]).any():

@@ -61,7 +61,7 @@ class FeatureEvidence(NamedTuple):
         return np.asarray(np.linalg.norm(apart, _ORDERS[self.metric], axis=1))
 
     def among(self, arms: NDArray[np.int64]) -> FeatureEvidence:
-        """Return the same for some of the arms."""
+        """Return the evidence about some of the arms."""
         return self._replace(points=self.points[arms])
 
     def _repr_html_(self) -> str:
@@ -88,10 +88,10 @@ def from_features(
     X : array_like of shape (arms, features), or dataframe
         Finite numbers; any dataframe that narwhals knows, one row an arm.
     lipschitz : float
-        The bound, per unit of distance. It is an assumption of yours: where it is too small, wrong relations
+        The bound, per unit of distance. This is your assumption: if it is too small, wrong relations
         follow, and they may rule out the best arm. `lsdt.check_side` tests it against a log or rewards.
     epsilon : float
-        The threshold. Distances that fall short of it by no more than one part in 10^9 do not count.
+        The threshold. Pairs that fall short of it by no more than one part in 10^9 do not count as similar.
     arm_ids : sequence of str or of int, or str, optional
         Names of the arms; for a dataframe also the name of the column that holds them.
     metric : {'euclidean', 'manhattan', 'chebyshev', 'cosine'}
@@ -138,7 +138,7 @@ def _points_of(given: Any, arm_ids: Any) -> tuple[NDArray[np.float64], list[ArmI
 
 
 def _ids_of(arm_ids: Any) -> list[ArmId] | None:
-    """Return ids as they are listed; None where there are none."""
+    """Return the ids as a list, or None if none are given."""
     return None if arm_ids is None else checked_list(arm_ids, "arm_ids", "ids, one per arm")
 
 
@@ -201,7 +201,7 @@ def _directions(points: NDArray[np.float64]) -> NDArray[np.float64]:
     if not largest.all():
         arm = int(np.argmin(largest))
         raise InvalidInput(f"the cosine needs a direction, and all features of arm {arm} are 0; leave it out")
-    points = points / largest[:, None]  # squares of what is left neither overflow nor vanish
+    points = points / largest[:, None]  # so that squares neither overflow nor vanish
     lengths = np.linalg.norm(points, axis=1)
     directions: NDArray[np.float64] = points / lengths[:, None]
     return directions

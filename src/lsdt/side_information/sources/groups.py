@@ -31,7 +31,7 @@ _FINER = "choose a deeper level, or finer groups"
 
 
 class GroupEvidence(NamedTuple):
-    """What side information from groups rests on: the group of every arm, None where it is in none.
+    """What side information from groups rests on: the group of every arm, None for an arm in no group.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class GroupEvidence(NamedTuple):
     groups: tuple[str | None, ...]
 
     def among(self, arms: NDArray[np.int64]) -> GroupEvidence:
-        """Return the same for some of the arms."""
+        """Return the evidence about some of the arms."""
         return GroupEvidence(tuple(self.groups[arm] for arm in arms.tolist()))
 
     def _repr_html_(self) -> str:
@@ -60,14 +60,14 @@ def from_groups(
 ) -> SideInformation:
     """Make side information from groups of arms: a taxonomy, categories, series.
 
-    Arms of one group are similar. Arms of different groups are *not* dissimilar for that, their relation is
-    unknown, unless `apart` says that two groups are. `lsdt.check_side` tests groups against a log or rewards.
+    Arms of one group are similar. Arms of different groups are *not* therefore dissimilar: their relation is
+    unknown unless `apart` lists the two groups. `lsdt.check_side` tests groups against a log or rewards.
 
     Parameters
     ----------
     groups : mapping or sequence
         The group of every arm: a mapping from arms to groups, or a list with one group per arm. A group is
-        text, or a path from the widest group to the narrowest, ``"drinks/hot"``. None is no group.
+        text, or a path from the widest group to the narrowest, ``"drinks/hot"``. None means no group.
     epsilon : float, optional
         The threshold that the groups are meant for, where it is known.
     arm_ids : sequence of str or of int, optional
@@ -132,7 +132,7 @@ def _path(group: Any, separator: str, arm: ArmId) -> Path:
     """Return the parts of a group's path; none when the arm is in no group."""
     plain = group.item() if isinstance(group, np.generic) else group
     if plain is None or type(plain).__name__ in ("NAType", "NaTType") or plain != plain:
-        return ()  # whatever dataframes hold for None
+        return ()  # None, or what dataframes use for it
     if type(plain) is int or (type(plain) is float and plain.is_integer()):
         return (str(int(plain)),)
     parts = plain.split(separator) if isinstance(plain, str) else plain

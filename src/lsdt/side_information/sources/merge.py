@@ -45,13 +45,13 @@ def merge(
     """Merge several sources: a log, features, a taxonomy, an expert's list.
 
     The arms are those of all sources, matched by id, in the order in which they first appear. Sources without
-    ids must have the same number of arms. A relation is known if any source knows it; of the difference of
-    two means all that any source says holds.
+    ids must have the same number of arms. A relation is known if any source knows it; ranges of the
+    same pair are intersected.
 
     Parameters
     ----------
     sides : iterable of SideInformation
-        The sources, at least one. Those that have an epsilon must have the same.
+        The sources, at least one. All that have an epsilon must have the same one.
     names : iterable of str, optional
         Names of the sources for reports and errors; by default ``"source 1"`` and so on.
     on_conflict : {'error', 'unknown', 'first'}
@@ -63,13 +63,13 @@ def merge(
     -------
     SideInformation
         Its ``evidence`` is a `MergeReport`: what every source contributed, and the contradictions. Its scale
-        is that of the sources from ratings; others are taken to be on the same.
+        is that of the sources from ratings; the others are assumed to be on the same scale.
 
     Raises
     ------
     InconsistentSideInformation
         When sources contradict one another and ``on_conflict='error'``; its ``conflict`` is the report.
-        Contradictions that take more than one pair are found by `candidate_set`.
+        Contradictions that involve more than one pair are found by `candidate_set`.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def merge(
 
 
 def _common_scale(sources: list[SideInformation], labels: list[str]) -> tuple[float, float] | None:
-    """Return the scale of the ratings that sources come from; epsilons of different scales do not mix."""
+    """Return the rating scale of the sources, or None; refuse different scales, whose epsilons do not mix."""
     known = [(label, side.scale) for label, side in zip(labels, sources, strict=True) if side.scale]
     for label, scale in known[1:]:
         if scale != known[0][1]:
@@ -133,7 +133,7 @@ def _common_scale(sources: list[SideInformation], labels: list[str]) -> tuple[fl
 def _merge_ranges(
     sources: list[SideInformation], places: list[NDArray[np.int64]], arms: ArmNames
 ) -> PairRanges | None:
-    """Return what all sources together say of every difference; refuse ranges that exclude one another."""
+    """Intersect the ranges of all sources; refuse ranges that exclude one another."""
     known = [
         (place[side.ranges.better_pairs()], place[side.ranges.rows()[0]], *side.ranges.rows()[1:])
         for side, place in zip(sources, places, strict=True)
@@ -189,7 +189,7 @@ def _common_epsilon(sources: list[SideInformation], labels: list[str]) -> float 
 def _common_arms(
     sources: list[SideInformation], labels: list[str]
 ) -> tuple[ArmNames, list[NDArray[np.int64]]]:
-    """Return all arms, and the places of every source's arms among them."""
+    """Return all arms, and for every source the indices of its arms among them."""
     kinds = [None if side.arm_ids is None else type(side.arm_ids[0]).__name__ for side in sources]
     for label, side, kind in zip(labels, sources, kinds, strict=True):
         if kind != kinds[0]:
@@ -217,9 +217,9 @@ def _common_arms(
 class _Statements(NamedTuple):
     """The statements of all sources, sorted by pair and then by source.
 
-    ``keys`` are the pairs that any source relates, ascending, as ``smaller * n_arms + larger``. Statements on
-    ``keys[p]`` are at ``starts[p] .. starts[p + 1] - 1`` of `relations` (1 similar, -1 dissimilar) and of
-    `speakers`, the numbers of the sources.
+    ``keys`` are the pairs with a relation in any source, ascending, as ``smaller * n_arms + larger``. The
+    statements on ``keys[p]`` are at ``starts[p] .. starts[p + 1] - 1`` of `relations` (1 similar, -1
+    dissimilar) and of `speakers`, the numbers of the sources.
     """
 
     keys: NDArray[np.int64]
@@ -245,14 +245,14 @@ class _Statements(NamedTuple):
         return np.where(self.is_disputed(), np.int8(0), first) if on_conflict == "unknown" else first
 
     def per_statement(self, of_pairs: NDArray[Any]) -> NDArray[Any]:
-        """Return a value per pair as a value per statement."""
+        """Repeat the value of every pair for each statement about it."""
         return np.repeat(of_pairs, self._counts())
 
 
 def _collect_statements(
     sources: list[SideInformation], places: list[NDArray[np.int64]], n_arms: int
 ) -> _Statements:
-    """Collect the statements of the sources."""
+    """Collect the similar and dissimilar pairs of all sources, sorted by pair and then by source."""
     keys, relations, speakers = [], [], []
     total = 0
     for number, (side, place) in enumerate(zip(sources, places, strict=True)):
@@ -284,7 +284,7 @@ def _report(
     is_first = np.zeros(len(said.speakers), bool)
     is_first[said.starts[:-1]] = True
     sizes, balance = said.per_statement(np.diff(said.starts)), said.per_statement(said.balance())
-    alike = (sizes + balance * said.relations) // 2  # how many sources say the same of the pair
+    alike = (sizes + balance * said.relations) // 2  # how many sources say the same about the pair
 
     def per_source(which: NDArray[np.bool_]) -> list[int]:
         counts: list[int] = np.bincount(said.speakers[which], minlength=len(sources)).tolist()
@@ -321,16 +321,16 @@ class Source(NamedTuple):
     name : str
         Its name.
     n_similar, n_dissimilar : int
-        How many pairs it relates.
+        How many similar and how many dissimilar pairs it has.
     n_new : int
-        Those that no source before it related.
+        Those that no earlier source has.
     n_agreeing, n_contradicting : int
-        Those that another source relates in the same way, or in the opposite one; with three sources or more
-        a pair may be both.
+        Those that another source has with the same relation, or with the opposite one; with three sources or
+        more a pair may be both.
     n_ranges : int
-        Pairs of which it knows something with its sign: `better` or a range.
+        Pairs for which it has a `better` relation or a range.
     evidence : object or None
-        What this source itself rests on.
+        The evidence of this source.
     """
 
     name: str
@@ -344,7 +344,7 @@ class Source(NamedTuple):
 
     @property
     def n_pairs(self) -> int:
-        """How many pairs it relates."""
+        """Number of its similar and dissimilar pairs."""
         return self.n_similar + self.n_dissimilar
 
     def __str__(self) -> str:
@@ -360,7 +360,7 @@ class Source(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """A pair that some sources call similar and others dissimilar, with the names of either.
+    """A pair that some sources call similar and others dissimilar, with the names of both.
 
     Attributes
     ----------
@@ -395,7 +395,7 @@ class Disputes(NamedTuple):
     """Pairs that sources disagree on, as arrays: the statements on each pair and their sources."""
 
     pairs: NDArray[np.int64]
-    statements: NDArray[np.int64]  # how many there are of every pair
+    statements: NDArray[np.int64]  # number of statements about every pair
     relations: NDArray[np.int8]
     speakers: NDArray[np.int32]
 
@@ -409,7 +409,7 @@ class MergeReport:
     sources : tuple of Source
         In the order in which they were given.
     n_pairs : int
-        How many pairs any source relates.
+        How many pairs are similar or dissimilar in any source.
     on_conflict : str
         What was done about contradictions.
 
@@ -460,7 +460,7 @@ class MergeReport:
 
     @property
     def relations(self) -> tuple[tuple[ArmId, ArmId, str], ...]:
-        """Relations that cannot all be true: both of every contradiction."""
+        """Relations that cannot all be true: both relations of every contradicted pair."""
         return tuple(
             (found.first, found.second, word)
             for found in self._contradictions()
@@ -468,7 +468,7 @@ class MergeReport:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per source: its name, and how many pairs it relates, adds, shares and disputes."""
+        """Return a row per source: its name and its numbers of pairs, see `Source`."""
         import pandas as pd
 
         names = ["name", "n_pairs", *Source._fields[1:-1]]
@@ -477,7 +477,7 @@ class MergeReport:
         )
 
     def contradictions_text(self) -> str:
-        """Return on how many pairs sources contradict one another, and the first few of them, in words."""
+        """Return as text the number of pairs on which sources contradict one another, and the first few."""
         shown = [f"  {found}" for found in self.contradictions(_SHOWN)]
         if self.n_contradictions > _SHOWN:
             shown.append(f"  ... and {self.n_contradictions - _SHOWN:,} more")

@@ -6,8 +6,8 @@ floats, needs memory only for the pairs found, and works for few features as wel
 tree would examine nearly all pairs anyway.
 
 scipy's k-d tree (`cKDTree.query_pairs`) takes a third to a half of the processor time with 2 to 5 features,
-but three times as much with 10. Its limit is closed and it rounds differently, so that pairs at the border
-differ, and it cannot stop when the pairs no longer fit in memory.
+but three times as much with 10. Its radius is inclusive and it rounds differently, so that pairs at the
+border differ, and it cannot stop when the pairs no longer fit in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NORMS = {"euclidean": 2, "manhattan": 1, "chebyshev": 0}
-SMALLEST_RADIUS = 1e-300  # its inverse is a float
+SMALLEST_RADIUS = 1e-300  # its inverse is a finite float
 
 _PAIRS_AT_ONCE = 2**23
 _BYTES_PER_PAIR = 32  # in blocks, in one list, and as a graph that is being built
@@ -48,7 +48,7 @@ def near_pairs(
     at_once : int
         Pairs to examine, and at most to find, before memory is checked again.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # the order of the coordinates is a matter of speed
+    with np.errstate(over="ignore", invalid="ignore"):  # the spread only affects speed
         spread = np.nan_to_num(points.std(axis=0))
     along = np.argsort(-spread, kind="stable")
     arms = np.argsort(points[:, along[0]], kind="stable").astype(np.int32)

@@ -8,7 +8,7 @@ from lsdt.kernel.arrays import copy_table
 from lsdt.kernel.jit import Array, compiled
 
 TILE = 128  # points that are compared with one point together, in vector instructions
-_FEW = TILE // 32  # as few as these are finished one by one
+_FEW = TILE // 32  # when so few are left, they are finished one by one
 
 
 @compiled
@@ -17,8 +17,8 @@ def near_in_rows(
 ) -> Array:
     """Return the near pairs ``(a, b)``, a < b, whose earlier point is at the positions first .. last - 1.
 
-    ``columns[f, p]`` is coordinate f of the point at position p of the sweep, `arms` says whose it is, and no
-    point at or after ``ends[p]`` is near the one at p. A distance only grows with every coordinate that is
+    ``columns[f, p]`` is coordinate f of the point at position p of the sweep, ``arms[p]`` is its arm, and no
+    point at or after ``ends[p]`` is near it. A distance only grows with every coordinate that is
     added to it, even in floats, so a pair is dropped as soon as its distance reaches the radius. `power` is
     1, 2, or 0 for the largest coordinate.
     """
@@ -103,7 +103,7 @@ def _twice_as_long(pairs: Array) -> Array:
 
 @compiled
 def sweep_ends(coordinates: Array, per_radius: float) -> Array:
-    """Return for every point the first later one that this ascending coordinate puts a radius away."""
+    """Return for every point the first later one a radius or more further along this ascending coordinate."""
     n_points = len(coordinates)
     ends = np.empty(n_points, np.int64)
     end = 0
