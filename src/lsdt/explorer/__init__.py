@@ -1,7 +1,7 @@
-"""One page for people: click an arm and see why it is out. It opens offline and fetches nothing.
+"""An HTML page about candidates: click an arm and see why it is out. It opens offline and fetches nothing.
 
-`content` is what the page holds, as plain data, `playground` what the sliders of the examples show, `page`
-writes it.
+`content` collects the data of the page, `playground` the data for the sliders of the examples, `page` renders
+and writes it.
 """
 
 from lsdt.explorer.content import page_content

@@ -1,4 +1,4 @@
-"""What the page holds: arms, why each is out, proofs of as many as there is room for; plain data."""
+"""The data of the page: arms, why each is out, and proofs for as many as there is room for."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from lsdt.candidates import CandidateSet, Explanation
 
-MOST_LISTED = 20_000  # arms on the page; of more, candidates and those with a proof
+MOST_LISTED = 20_000  # arms on the page; beyond that, only candidates and arms with a proof
 MOST_PROOFS = 2_000
-_MOST_CANDIDATES = 5_000  # listed, where not all arms are
-_PATIENCE = 20.0  # seconds for proofs that have to be derived
-_MOST_RELATIONS = 60  # of one proof; more are counted
-_MOST_TEXT = 4_000  # letters of one proof
+_MOST_CANDIDATES = 5_000  # listed if not all arms are
+_PATIENCE = 20.0  # seconds for explaining arms
+_MOST_RELATIONS = 60  # shown per proof; the rest are counted
+_MOST_TEXT = 4_000  # letters shown per proof
 _BINS = 60
 
 
@@ -33,19 +33,19 @@ def page_content(
     most_proofs: int = MOST_PROOFS,
     patience: float = _PATIENCE,
 ) -> dict[str, Any]:
-    """Return the data of the page.
+    """Return the data of the page, ready for JSON.
 
     Parameters
     ----------
     found : CandidateSet
         The answer to show.
     source : str
-        What `lsdt candidates` would be called with, for proofs that are not on the page.
+        The arguments of `lsdt candidates`, for commands that print the proofs that are not on the page.
     most_proofs : int
-        How many arms to explain. Those whose reason is at hand come first, then those that have to be
+        How many arms to explain. Arms whose reason is at hand come first, then arms whose reason has to be
         derived, then candidates.
     patience : float
-        Seconds after which no further proof is derived.
+        Seconds after which no further arm is explained.
 
     Examples
     --------
@@ -100,12 +100,12 @@ def _proofs(found: CandidateSet, arms: NDArray[np.int64], patience: float) -> di
 
 
 def _proof(found: CandidateSet, why: Explanation) -> dict[str, Any]:
-    """Return an explanation with arms as numbers: its text, the relations it rests on, its steps."""
+    """Return an explanation as plain data, with arms as indices: its text, relations and steps."""
     index = found.side.index
     text = why.text if len(why.text) <= _MOST_TEXT else f"{why.text[:_MOST_TEXT]} …"
     relations: list[list[Any]] = []
     for relation in why.relations[:_MOST_RELATIONS]:
-        row: list[Any] = list(relation)  # some have thresholds or ends behind the word
+        row: list[Any] = list(relation)  # some have thresholds or ends after the relation
         relations.append([index(row[0]), index(row[1]), *row[2:]])
     steps = [
         {
@@ -121,7 +121,7 @@ def _proof(found: CandidateSet, why: Explanation) -> dict[str, Any]:
         proof["steps"] = steps
     if len(why.relations) > len(relations):
         proof["more"] = len(why.relations) - len(relations)
-    if found.side.n_arms > MOST_LISTED:  # arms of a proof need not be on the list
+    if found.side.n_arms > MOST_LISTED:  # arms of a proof may be missing from the list
         proof["names"] = {str(arm): found.side.show(arm) for arm in mentioned}
     return proof
 
@@ -139,7 +139,7 @@ def _density(x: NDArray[np.float64], kinds: NDArray[np.int64]) -> list[list[int]
 
 
 def _about(found: CandidateSet) -> list[list[str]]:
-    """Return names and values for people: what is known, and how the answer was found."""
+    """Return names and values to display: what is known, and how the answer was found."""
     side = found.side
     known = counted(side.n_arms, "arm")
     if side.is_complete or not side.is_implicit:

@@ -1,4 +1,4 @@
-"""The page: data, style and script in one file that no server and no network is needed for.
+"""The page: data, style and script in one file that needs neither server nor network.
 
 Its Content Security Policy allows the one style and the one script of the page and nothing else. Names come
 from users: they are data in JSON, and the script writes them as text.
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 
 def write_page(content: dict[str, Any], path: str | PathLike[str], title: str = "") -> None:
-    """Write the page of some content; a file that is there already is replaced as a whole or not at all.
+    """Write the page to a file; an existing file is replaced atomically.
 
     Parameters
     ----------
     content : dict
         What `lsdt.explorer.page_content` returned, with ``'play'`` from `playground` for the examples.
     path : str or path
-        Where to, ending in .html.
+        The file to write, ending in .html.
     title : str
         What the page is about, such as the name of a file.
 
@@ -49,7 +49,7 @@ def write_page(content: dict[str, Any], path: str | PathLike[str], title: str = 
 
 
 def check_page_path(path: str) -> None:
-    """Refuse a page that no browser would open as one."""
+    """Refuse a path that does not end in .html or .htm."""
     if not path.lower().endswith((".html", ".htm")):
         raise InvalidInput(f"the page ends in .html; got {path!r}")
 
@@ -70,7 +70,7 @@ def render_page(content: dict[str, Any], title: str = "") -> str:
 
 
 def _embedded(content: dict[str, Any]) -> str:
-    """Return JSON that cannot end the element it stands in; halves of pairs of code units are escaped."""
+    """Return JSON that cannot close the HTML element around it; lone surrogates are escaped."""
     text = json.dumps(content, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

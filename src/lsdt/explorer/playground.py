@@ -1,4 +1,4 @@
-"""What the sliders of the examples show: the candidates for every epsilon and every share of known pairs."""
+"""The data for the sliders of the examples: candidates for every epsilon and share of known pairs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SIGNS = {0: ".", 1: "s", -1: "d"}
 def playground() -> dict[str, Any]:
     """Return the eleven arms of the examples under every epsilon and every share p of known pairs.
 
-    Larger shares reveal all that smaller ones reveal. Every state holds the relations of all pairs, one sign
-    each, the candidates, and of every other arm the pair that excludes it where a triangle does.
+    Larger shares reveal all that smaller ones reveal. Every state holds the candidates, the relations of all
+    pairs as one letter each, and for every arm that a triangle excludes the pair that excludes it.
     """
     states = [_state(epsilon, share) for epsilon in EPSILONS for share in SHARES]
     return {
