@@ -1,8 +1,8 @@
 """Plots of candidates, arms, regret, the choice of epsilon, and tests of side information.
 
 `candidates`, `arms`, `regret`, `epsilon` and `check` each have one ``plot_...`` function, which takes a
-matplotlib Axes to draw into and returns it, and a function that returns the numbers it draws. `panels` are
-the forms that pictures of the report take; `style` is how all of them look, and how they are saved.
+matplotlib Axes to draw into and returns it, and a function that returns the numbers it draws. `panels` draws
+the kinds of figures in the report; `style` sets how all plots look, and saves them.
 """
 
 from lsdt.plotting.arms import plot_arms

@@ -39,16 +39,16 @@ class ArmRows(NamedTuple):
     Attributes
     ----------
     labels : list of str
-        What arms are called.
+        Names of the arms.
     plays : ndarray of int
         Number of rewards of each.
     mean, low, high : ndarray
         Posterior means with 95% intervals. An eliminated arm has its plain mean and no interval;
-        NaN stands for what there is not.
+        NaN where there is no value.
     state : list of str
         ``'recommended'``, ``'in play'``, ``'not played yet'`` or ``'eliminated'``.
     n_in_play, n_eliminated : int
-        How many arms the agent plays on, and how many it does not, shown or not.
+        How many arms are in play, and how many are eliminated, whether shown or not.
     certainty : float
         The posterior probability that the recommended arm is the best of those in play.
     n_told : int
@@ -68,17 +68,17 @@ class ArmRows(NamedTuple):
 
 
 def plot_arms(agent: Agent, ax: Axes | None = None, *, most: int = 30) -> Axes:
-    """Plot what an agent knows of its arms: posterior means with 95% intervals, and plays.
+    """Plot what an agent knows about its arms: posterior means with 95% intervals, and plays.
 
-    The arms that it plays on come first, by their means, the recommended one at the top. Of many arms, the
-    best are shown and those played most. Eliminated arms, in grey, are shown where there is room, those never
-    played only where all arms are shown. The shaded stretch is the interval of the recommended arm: an arm
-    that does not reach into it is behind.
+    The arms in play come first, by their means, the recommended one at the top. If there are many, the best
+    and the most played are shown. Eliminated arms, in grey, are shown if there is room; those never played
+    only if all arms are shown. The shaded band is the interval of the recommended arm: an arm whose interval
+    does not reach into it is behind.
 
     Parameters
     ----------
     agent : Agent
-        Whose arms.
+        The agent whose arms to plot.
     ax : matplotlib Axes, optional
         Where to draw; by default into a new figure.
     most : int
@@ -166,7 +166,7 @@ def arm_rows(agent: Agent, most: int = 30) -> ArmRows:
 
 
 def _chosen(plays: NDArray[np.int64], n_rows: int) -> list[int]:
-    """Return which of the arms in play to show, in order: the best, and for a third the most played."""
+    """Return which arms in play to show, in order: the best, and for a third of the rows the most played."""
     if len(plays) <= n_rows:
         return list(range(len(plays)))
     first = n_rows - n_rows // 3

@@ -26,7 +26,7 @@ _MOST_FITTED = 5_000  # arms whose places are improved one by one
 _LETTERS = 16  # of a label
 _OPEN_WEIGHT = 0.03  # of an open range, which may end anywhere
 _GAP = 1.5  # epsilons between parts whose distance is unknown
-_SHADES = ("#9A9A9A", "#BDBDBD", "#808080", "#D9D9D9", "#AEAEAE")  # kinds of reasons, side by side
+_SHADES = ("#9A9A9A", "#BDBDBD", "#808080", "#D9D9D9", "#AEAEAE")  # one for each kind of reason
 
 
 class LineForm(NamedTuple):
@@ -35,13 +35,13 @@ class LineForm(NamedTuple):
     Attributes
     ----------
     x : ndarray
-        Where every arm lies.
+        The position of every arm.
     xlabel : str
-        What that means.
+        What the positions mean.
     kinds : ndarray of int
-        For which kind of reason every arm is out, as a place in `lsdt.candidates.reasons.NAMES`.
+        The kind of reason why every arm is out, as an index into `lsdt.candidates.reasons.NAMES`.
     named : ndarray of int
-        Arms that are named, from right to left.
+        The arms to name, from right to left.
     """
 
     x: NDArray[np.float64]
@@ -51,13 +51,13 @@ class LineForm(NamedTuple):
 
 
 def line_form(found: CandidateSet) -> LineForm:
-    """Return where arms lie on a line, why each is out, and which are to be named."""
+    """Return where arms lie on a line, why each is out, and which ones to name."""
     x, xlabel = _places(found.side)
     return LineForm(x, xlabel, reasons_of(found).kinds, _named(x, found.arms))
 
 
 def _places(side: SideInformation) -> tuple[NDArray[np.float64], str]:
-    """Return the true means, a model of complete information, or an estimate from relations."""
+    """Return positions and their label: true means, a model of complete information, or an estimate."""
     if isinstance(side.store, WindowStore):
         return side.store.windows.means_by_arm(), "mean reward"
     if side.is_complete and side.ranges is None:
@@ -80,9 +80,9 @@ def _places(side: SideInformation) -> tuple[NDArray[np.float64], str]:
 
 
 def _by_ranges(side: SideInformation) -> NDArray[np.float64]:
-    """Return the means that fit the middles of ranges best, narrow ranges counting more.
+    """Return the means that best fit the midpoints of ranges, where narrow ranges weigh more.
 
-    An open range counts little, as if it went on from its end for as long as ranges usually are.
+    An open range is taken to be as wide as the median closed range, and has little weight.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import lsqr
@@ -128,7 +128,7 @@ def _named(x: NDArray[np.float64], arms: NDArray[np.int64], most: int = 15) -> N
 def draw_line(
     form: LineForm, labels: list[str], found: CandidateSet, ax: Axes | None
 ) -> tuple[Axes, list[Any]]:
-    """Draw the density of all arms, one tick per candidate above it, and names; return the legend too."""
+    """Draw the density of all arms, a tick above it per candidate, and names; also return legend entries."""
     from matplotlib.patches import Patch
     from matplotlib.ticker import MaxNLocator
 
@@ -169,8 +169,8 @@ def _alpha(n_ticks: int) -> float:
 def _write_names(axes: Axes, form: LineForm, labels: list[str], base: float, row: float) -> int:
     """Write names as flags on poles above their ticks, and return how many rows they take.
 
-    Flags point to the middle. Of arms close together the outer ones have the longer poles, so that no pole
-    crosses a name; those for which there is no row are not named.
+    Flags point to the middle. Among arms close together the outer ones have longer poles, so that no pole
+    crosses a name; arms without a free row are not named.
     """
     low, span = float(form.x.min()), float(np.ptp(form.x)) or 1.0
     letter = 0.071 / max(inches(axes)[0], 1.0) * 1.1 * span  # the width of one, in the units of the line

@@ -33,10 +33,10 @@ MOST_POINTS = 50
 _APART = "#D55E00"
 _ABOVE = "#4D4D4D"
 _SMALLEST_PRINT = 5.0  # points; labels that would have to be smaller are shortened, or left out
-_LETTER = 0.85  # the width of a letter in its own size, bold and with a margin
-_MOST_DASHES = 300  # beyond this many, dissimilar pairs would be fog
+_LETTER = 0.85  # width of a letter per font size, bold and with a margin
+_MOST_DASHES = 300  # beyond this many, dissimilar or better pairs would be illegible
 _SHORT_LABEL = 3  # letters that fit inside a point
-_MOST_INSIDE, _MOST_BESIDE = 60, 25  # points that can be labelled without a heap of letters
+_MOST_INSIDE, _MOST_BESIDE = 60, 25  # points that can be labelled legibly
 
 
 class IntervalForm(NamedTuple):
@@ -69,9 +69,9 @@ class CandidatePicture(NamedTuple):
     group : ndarray of int
         The group of candidates that every arm is in, -1 for arms that are out.
     groups : list of str
-        What the groups are.
+        The names of the groups.
     title : str
-        The answer in a line.
+        The answer in one line.
     """
 
     form: IntervalForm | GraphForm | LineForm
@@ -87,12 +87,12 @@ def plot_candidates(found: CandidateSet, ax: Axes | None = None) -> Axes:
     Complete side information on up to 200 arms is drawn as intervals of length epsilon that overlap where
     arms are similar; they begin at the true means where these are known, else where a unit interval model
     puts them. Partial side information on up to 50 arms is drawn as a graph: solid lines join similar, dashed
-    lines dissimilar arms, and arrows point from an arm to one that it is better than (by a better pair, or a
-    range that says so by itself).
+    lines dissimilar arms, and arrows point from an arm to one that it is better than (from a better pair, or
+    from a range that says so by itself).
 
-    More arms, however many, are a density along a line: true means, or an estimate of them from ranges or
-    from pairs. Shades say why arms are out, the legend how many for each reason. Ticks above are candidates,
-    and some of them are named.
+    Larger numbers of arms are drawn as a density along a line: true means, or an estimate of them from ranges
+    or from pairs. Shades show why arms are out, the legend how many for each reason. Ticks above are
+    candidates, and some of them are named.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def candidate_picture(found: CandidateSet) -> CandidatePicture:
 
 
 def _intervals(found: CandidateSet) -> IntervalForm:
-    """Return where intervals lie: at the true means, unless bars would be too thin to see."""
+    """Return intervals at the true means, or by a model if these are unknown or bars too thin to see."""
     side = found.side
     if isinstance(side.store, WindowStore):
         windows = side.store.windows
@@ -182,7 +182,7 @@ def _graph(found: CandidateSet) -> GraphForm:
 
 
 def _groups(found: CandidateSet) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the group of every arm, and what the groups are: classes, where colours suffice for them."""
+    """Return the group of every arm and the names of the groups: classes, if there are enough colours."""
     classes = found.classes
     if classes is not None and 1 < len(classes) <= len(COLOURS):
         members = classes
@@ -306,7 +306,7 @@ def _draw_arrows(axes: Axes, points: NDArray[np.float64], better: NDArray[np.int
 
 
 def _shares_both(axes: Axes) -> bool:
-    """Return whether others go by both axes of this plot: then matplotlib lets nobody move their limits."""
+    """Return whether both axes are shared with other plots: matplotlib then does not adjust limits."""
     shared = (axes.get_shared_x_axes(), axes.get_shared_y_axes())
     return all(len(each.get_siblings(axes)) > 1 for each in shared)
 

@@ -1,4 +1,4 @@
-"""The plot of a test of side information: how far apart arms are, beside how far they may be."""
+"""The plot of a test of side information: how far apart arms are, against how far they may be."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-_MOST_MARKS = 20_000  # points; of more, some are drawn
+_MOST_MARKS = 20_000  # points; beyond that, only some are drawn
 _MOST_NAMED = 30  # groups
 
 
@@ -28,11 +28,11 @@ class CheckPoints(NamedTuple):
     x : ndarray
         The distance of the features, the number of the group, or the rank.
     distance, low : ndarray
-        How far apart the two means are, and how far at the least.
+        The estimated distance of the two means, and the lower end of its interval.
     limit : ndarray
-        How far apart they may be.
+        How far apart they may be by the side information.
     is_wrong : ndarray of bool
-        Whether the interval contradicts that.
+        Whether the interval contradicts the limit.
     groups : list of str
         Names of the groups; empty where there are none.
     """
@@ -46,12 +46,12 @@ class CheckPoints(NamedTuple):
 
 
 def plot_check(check: SideCheck, ax: Axes | None = None) -> Axes:
-    """Plot how far apart pairs of arms are, beside how far apart they may be.
+    """Plot how far apart pairs of arms are, against how far apart they may be.
 
-    For features every pair measured is a point over the distance of its features, below the line of the
+    For features every measured pair is a point over the distance of its features, below the line of the
     Lipschitz constant if that holds. For groups the similar pairs are columns of points, one for each group,
-    below epsilon if they are; for other side information they are ranked. Pairs whose whole interval lies
-    above the line are marked, with the lower part of the interval.
+    below epsilon if they really are similar; for other side information they are ranked by their distance.
+    Pairs whose whole interval lies above the line are marked, with the lower part of the interval.
 
     Parameters
     ----------

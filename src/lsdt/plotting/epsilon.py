@@ -1,4 +1,4 @@
-"""The plot of the choice of epsilon: what triangles leave, and the risk, against epsilon."""
+"""The plot of the choice of epsilon: the number of items that triangles leave, and the risk."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-_FEW = 30  # values of epsilon that are marked one by one
+_FEW = 30  # fewer values of epsilon than this are marked one by one
 _HOW = {"given": "given", "paper": "by the paper's search"}
 
 
 class EpsilonChoice(NamedTuple):
-    """What every epsilon that was tried leaves, and at what risk; NaN where relations contradict one another.
+    """Items left and risk for every epsilon that was tried; NaN where relations contradict one another.
 
     Attributes
     ----------
     epsilon, by_triangles, risk : ndarray
         The values that were tried, how many items triangles leave, the estimated risk of losing the best.
     chosen : int
-        The place of the chosen value.
+        The index of the chosen value.
     limit : float
         The largest risk that is accepted.
     n_items : int
@@ -49,7 +49,7 @@ class EpsilonChoice(NamedTuple):
 def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
     """Plot how many items triangles leave at every epsilon that was tried, and at what estimated risk.
 
-    The risk has an axis of its own on the right. The chosen epsilon is ringed; gaps are values at which the
+    The risk has its own axis on the right. The chosen epsilon is ringed; gaps are values at which the
     relations contradict one another.
 
     Parameters
@@ -108,7 +108,7 @@ def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
         axes.set_xlim(0.0, 2.0 * chosen)
     top = 1.15 * float(np.nanmax([choice.limit, *choice.risk, 1e-9]))
     for place, most in ((axes, 1.08 * choice.n_items), (right, top)):
-        place.set_ylim(-0.03 * most, most)  # a line at 0 is seen
+        place.set_ylim(-0.03 * most, most)  # so that a line at 0 is visible
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(color=RULE, lw=0.6)
     axes.set_axisbelow(True)

@@ -66,7 +66,7 @@ def _majorise(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def bent_lines(points: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return lines, slightly bent, between the points of each pair, so that lines in a row stay apart."""
+    """Return slightly curved lines between the points of each pair, so that collinear ones stay apart."""
     start, end = points[pairs[:, 0]], points[pairs[:, 1]]
     across = (end - start) @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     middle = (start + end) / 2 + 0.2 * across
@@ -78,7 +78,7 @@ def bent_lines(points: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray
 
 
 def shorten(label: str, letters: int) -> str:
-    """Return a label of at most so many letters; what is left out of the middle becomes an ellipsis."""
+    """Return a label of at most `letters` letters, with an ellipsis in place of a missing middle."""
     if len(label) <= letters:
         return label
     tail = max((letters - 1) // 3, 1)

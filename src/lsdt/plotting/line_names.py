@@ -1,4 +1,4 @@
-"""Names of lines at their ends, apart from one another, so that nobody has to match colours with a legend."""
+"""Names of lines at their ends, without overlap, so that readers need not match colours with a legend."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SIZE = 9  # of letters, in points
 
 
 def room_for(n_names: int, height: float) -> bool:
-    """Return whether so many names fit below one another into a height in inches."""
+    """Return whether `n_names` names fit below one another into `height` inches."""
     return (n_names - 1) * _LINE <= height
 
 
@@ -32,11 +32,11 @@ def name_lines(axes: Axes, lines: Sequence[Line2D], width: float, height: float)
     Parameters
     ----------
     axes : matplotlib Axes
-        The plot; its limits are not to change any more.
+        The plot; its limits must not change afterwards.
     lines : list of Line2D
         Lines with labels.
     width, height : float
-        How large the plot will be, in inches.
+        The final size of the plot, in inches.
     """
     axes.get_ylim()  # settles the limits
     ends = [_end(line) for line in lines]
@@ -69,7 +69,7 @@ def name_lines(axes: Axes, lines: Sequence[Line2D], width: float, height: float)
 
 
 def _end(line: Line2D) -> tuple[float, float]:
-    """Return the last point of a line that is drawn."""
+    """Return the last finite point of a line."""
     x, y = np.asarray(line.get_xdata(), float), np.asarray(line.get_ydata(), float)
     finite = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     at = int(finite[-1]) if len(finite) else -1
@@ -79,8 +79,8 @@ def _end(line: Line2D) -> tuple[float, float]:
 def spread(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     """Return places from 0 to 1, at least `gap` apart and in the same order, with the least squared moves.
 
-    Less a gap for each name below it, a place only has to ascend: an isotonic regression, cut off at the ends
-    of the axis.
+    With a gap subtracted for each name below it, places only have to ascend: an isotonic regression, clipped
+    at the ends of the axis.
 
     Examples
     --------

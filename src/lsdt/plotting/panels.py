@@ -1,4 +1,4 @@
-"""The forms that pictures take: lines with bands in panels, values with intervals in rows, or both."""
+"""The kinds of figures: lines with bands in panels, values with intervals in rows, or both."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
 
 
 class Line(NamedTuple):
-    """One line: its name, where it goes, and the ends of its band where it has one.
+    """One line: its name, its points, and the ends of its band if it has one.
 
     Attributes
     ----------
     reference : bool
         Something to compare with (a bound, a value of the paper), drawn thin and grey.
     points : bool
-        Whether to mark the points: for few of them, each measured on its own.
+        Whether to mark the points: for a few that were measured separately.
     colour : int or None
         Which colour; by default the next. Lines of one thing in several panels share a name and a colour.
     """
@@ -54,9 +54,9 @@ class Line(NamedTuple):
 class Panel:
     """One plot.
 
-    ``span`` is a stretch of the x axis to shade, with a word on what it is; ``marks`` are places on it to
-    draw a line at, each with a word; ``mark`` is a point to ring; ``x_ticks`` are words at places of the x
-    axis, where values are not to scale.
+    ``span`` is a part of the x axis to shade, with its label; ``marks`` are positions on the x axis for
+    vertical lines, with their labels; ``mark`` is a point to ring; ``x_ticks`` are positions and labels of
+    ticks, for values that are not to scale.
     """
 
     lines: Sequence[Line]
@@ -74,7 +74,7 @@ class Panel:
 
 
 class Dot(NamedTuple):
-    """A value of one row and one group; the ends are those of its interval, equal to it where it has none."""
+    """A value of one row and one group, with the ends of its interval (both the value if it has none)."""
 
     row: str
     group: str
@@ -127,9 +127,9 @@ def draw_dots(
     log: bool = False,
     line_after: str | None = None,
 ) -> Figure:
-    """Draw values as dots with intervals, rows from top to bottom in the order in which they come.
+    """Draw values as dots with intervals, rows from top to bottom in the order of their first dots.
 
-    A line below the row `line_after` sets the rows apart that follow.
+    A line below the row `line_after` separates it from the rows that follow.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def draw_dots(
 def draw_standings(
     dots: Sequence[Dot], xlabel: str, panel: Panel, title: str, note: str = "", log: bool = False
 ) -> Figure:
-    """Draw the picture of a contest: dots in rows, and how they came about as a panel of lines below.
+    """Draw the results of a contest as dots in rows, and how they came about as a panel of lines below.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def draw_standings(
 
 
 def draw_named_lines(axes: Axes, panel: Panel) -> None:
-    """Draw one panel with the name of every line at its end, or a legend where there is no room for that."""
+    """Draw one panel with the name of every line at its end, or with a legend if these do not fit."""
     looks = _looks([panel])
     lines = [_draw_line(axes, line, looks[line.label])[1] for line in panel.lines]
     dress(axes, panel)
@@ -184,7 +184,7 @@ def draw_named_lines(axes: Axes, panel: Panel) -> None:
 
 
 def draw_lines(axes: Axes, panel: Panel, *, beside: bool) -> None:
-    """Draw one panel into a plot, with its legend beside it or, where others own the room there, inside.
+    """Draw one panel into a plot, with its legend beside it or, if the room there may be taken, inside.
 
     The legend is in the order in which the lines end.
     """
@@ -204,7 +204,7 @@ def height_of_panel(panel: Panel, height: float = 4.6) -> float:
 
 
 def _explain_all(figure: Figure, handles: list[Any], note: str) -> None:
-    """Put one legend below several panels; the note heads it, lest they cover one another."""
+    """Put one legend below several panels, with the note as its title, so that they do not overlap."""
     legend = figure.legend(
         handles=handles,
         loc="outside lower center",
@@ -218,7 +218,7 @@ def _explain_all(figure: Figure, handles: list[Any], note: str) -> None:
 
 
 def _plain(legend: Any) -> None:
-    """Let dollar signs in the names of policies be dollar signs."""
+    """Switch off math in a legend: names of policies may contain dollar signs."""
     for text in legend.get_texts():
         text.set_parse_math(False)
 
@@ -259,7 +259,7 @@ def _draw_line(axes: Axes, line: Line, look: dict[str, Any]) -> tuple[float, Any
 
 
 def dress(axes: Axes, panel: Panel) -> None:
-    """Label the axes of a panel and quieten everything that is not data."""
+    """Set the labels, scales, limits and marks of a panel, and tone down all that is not data."""
     axes.set_xlabel(panel.xlabel)
     axes.set_ylabel(panel.ylabel)
     if panel.x_ticks:
@@ -304,7 +304,7 @@ def _height_of_rows(dots: Sequence[Dot]) -> float:
 
 
 def _draw_rows(axes: Axes, dots: Sequence[Dot], xlabel: str, log: bool) -> list[str]:
-    """Draw dots into a plot, with a legend where there are groups, and return its rows."""
+    """Draw dots into a plot, with a legend if there are several groups; return the names of the rows."""
     rows = list(dict.fromkeys(dot.row for dot in dots))
     groups = list(dict.fromkeys(dot.group for dot in dots))
     step = 0.25 if len(groups) < 3 else 0.75 / len(groups)

@@ -51,14 +51,14 @@ def plot_regret(
     policies : list, optional
         Which policies; by default all.
     bounds : dict, optional
-        Curves to draw beside them, by name: values at the checkpoints, or a function of the rounds.
+        Curves to draw for comparison, by name: values at the checkpoints, or a function of the rounds.
     title : str, optional
-        Instead of what the problem says of itself.
+        By default a description of the problem.
     log : bool
         Whether the regret has a logarithmic axis.
     legend : bool, optional
-        Whether a legend names the lines instead. By default one does in a plot that was given, where others
-        may own the room right of it.
+        Whether a legend names the lines instead. By default it does if `ax` is given, since the room to the
+        right of it may be taken.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def regret_panel(
 
 
 def legend_text(result: SimulationResult, label: str) -> str:
-    """Return the label of a policy, with the alpha of its index where the label does not say it."""
+    """Return the label of a policy, with the alpha of its index if the label does not give it."""
     parameters = result.described[result.policies.index(label)]["parameters"]
     if "alpha" in parameters and parameters.get("index", "ucb") == "ucb" and "alpha=" not in label:
         return f"{label}, alpha={parameters['alpha']:g}"
@@ -160,7 +160,7 @@ def _note(result: SimulationResult) -> str:
 
 
 def problem_text(result: SimulationResult) -> str:
-    """Return the problem in one line."""
+    """Return a description of the problem in one line."""
     problem = result.problem
     if problem.get("kind") == "replay":
         return f"{problem['ratings']:,} ratings of {problem['n_arms']:,} items replayed ({problem['method']})"

@@ -1,6 +1,6 @@
 """The style of all plots, and how to save them.
 
-SVG files fit light and dark pages: greys change places, colours stay.
+SVG files fit light and dark pages: on a dark page greys are inverted, colours stay.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Figure  # so that others can name it
+    from matplotlib.figure import Figure as Figure  # re-exported for annotations
 
 ENDINGS = (".svg", ".png", ".pdf")
 WIDTH = 9.0  # inches
@@ -40,15 +40,15 @@ def save(drawn: Axes | Figure, path: str | PathLike[str]) -> None:
     """Save a picture as a ``.svg``, ``.png`` or ``.pdf`` file.
 
     An SVG file has no background and follows its reader's choice of a light or a dark page; a PNG or PDF
-    file is black on white. The same picture gives the same file. A file that is there already is replaced
-    as a whole or not at all.
+    file is black on white. The same picture gives the same file. An existing file is replaced
+    atomically.
 
     Parameters
     ----------
     drawn : Axes or Figure
-        What a ``plot_...`` function returned, or any figure; of an Axes, all of its figure is saved.
+        What a ``plot_...`` function returned, or any figure; for an Axes, its whole figure is saved.
     path : str or path
-        Where to. Folders that are missing are made.
+        The file to write. Missing folders are created.
 
     Examples
     --------
@@ -79,13 +79,13 @@ def save(drawn: Axes | Figure, path: str | PathLike[str]) -> None:
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a picture of a kind that is not written."""
+    """Refuse a path whose ending is not one of `ENDINGS`."""
     if path.suffix.lower() not in ENDINGS:
         raise InvalidInput(f"a picture ends in {', '.join(ENDINGS)}; got {str(path)!r}")
 
 
 def check_axes(ax: Any) -> None:
-    """Refuse what cannot be drawn into; None stands for a new figure."""
+    """Refuse anything but an Axes, or None for a new figure."""
     from matplotlib.axes import Axes
 
     if ax is not None:
@@ -93,33 +93,33 @@ def check_axes(ax: Any) -> None:
 
 
 def axes_or_new(ax: Axes | None, height: float) -> Axes:
-    """Return the plot to draw into: the one that was given, or that of a new figure, in no global list."""
+    """Return the given Axes, or that of a new figure, which pyplot does not keep."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(WIDTH, height), layout="constrained").add_subplot() if ax is None else ax
 
 
 def write_title(axes: Axes, title: str, *, wrap: bool = False, pad: float = 12) -> None:
-    """Write the title of a plot, in several lines where it has to fit; dollar signs are dollar signs."""
+    """Write the title of a plot, wrapped to its width if asked; dollar signs do not start math."""
     size = 10 if wrap else 11
     text = wrap_text(axes, title, size) if wrap else title
     axes.set_title(text, loc="left", fontsize=size, color=INK, pad=pad, parse_math=False)
 
 
 def wrap_text(axes: Axes, text: str, size: float) -> str:
-    """Return a text in lines that are about as wide as a plot, in letters of that size in points."""
+    """Return a text wrapped to about the width of a plot, for letters of `size` points."""
     letters = int(inches(axes)[0] * 72 / (0.5 * size))
     return "\n".join(textwrap.wrap(text, max(letters, 16)))
 
 
 def inches(axes: Axes) -> tuple[float, float]:
-    """Return width and height of a plot."""
+    """Return the width and height of a plot in inches."""
     box = axes.get_window_extent().transformed(axes.figure.dpi_scale_trans.inverted())
     return box.width, box.height
 
 
 def write_note(figure: Figure, note: str) -> None:
-    """Write a note below everything else in a figure of ours, in a strip of its own."""
+    """Write a note in a strip below everything else, in a figure with a constrained layout."""
     if note:
         strip = 0.26 / figure.get_figheight()
         figure.get_layout_engine().set(rect=(0.0, strip, 1.0, 1.0 - strip))  # type: ignore[call-arg, union-attr]
@@ -130,10 +130,10 @@ def adaptive(svg: str) -> str:
     """Return a picture by matplotlib with rules for dark pages.
 
     Every grey, black and white included, becomes its counterpart on a dark page: ink turns light, grid lines
-    and outlines of letters turn dark. White letters stay white, for they stand on colours. The rules
-    are in the picture itself, so that it adapts wherever it is shown.
+    and outlines of letters turn dark. White letters stay white, since they stand on colours. The
+    rules are in the picture itself, so that it adapts wherever it is shown.
     """
-    rules = [f"svg{{fill:{_counterpart(0)};color-scheme:dark}}"]  # black letters carry no colour of their own
+    rules = [f"svg{{fill:{_counterpart(0)};color-scheme:dark}}"]  # black letters have no explicit colour
     for kind, half in sorted(set(_GREY.findall(svg))):
         shapes = ":not(g)" if (kind, half) == ("fill", "ff") else ""  # letters are groups of glyphs
         rules.append(
