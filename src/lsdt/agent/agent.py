@@ -438,14 +438,18 @@ class Agent:
             ) from None
         model = self._learner.rewards
         checked = [(decision_key(one)[0], checked_reward(reward, model)) for one, reward in pairs]
-        with self._changing():
+        with self._lock:
+            if self._status is not _OPEN:
+                self._refuse()
             self._check_epochs([one for one, _ in pairs])
-            events, time, arm_of = {}, now(), self._learner.pending.arm
+            events: dict[int, Event] = {}
+            time, arms, closing = now(), self._learner.pending.arms, self._journal.closing
             for number, value in checked:
-                if not self._is_open(number):
+                arm = arms.get(number)
+                if arm is None or number in closing:
                     self._not_pending(number, "ignore")
                 elif number not in events:
-                    events[number] = Event(_TELL, time, number, arm_of(number) or 0, value)
+                    events[number] = event_of((_TELL, time, number, arm, value, None))
             n_new = len(events) - self._record(list(events.values()))
         return n_new, len(checked) - n_new
 
@@ -734,7 +738,9 @@ class Agent:
         For services, which set ``agent.autocommit = False``, write the batches of many agents in one
         transaction, and answer when it is committed. If that fails, the agent must be opened again.
         """
-        with self._changing():
+        with self._lock:
+            if self._status is not _OPEN:
+                self._refuse()
             return self._journal.drain(self._learner)
 
     def release(self, events: Sequence[Event]) -> None:

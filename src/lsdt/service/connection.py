@@ -2,8 +2,8 @@
 
 uvicorn makes an event and a cycle of every request, and writes head and body of its answer apart. That is
 much of the work where a decision takes microseconds. So its protocol is told here how to answer decisions:
-`DecisionPath.answer` is called when the body is here, and what it returns is written. A request that is
-unusual in any way goes through ASGI as all others do, to the same procedure.
+`DecisionPath.answer`, a coroutine, is run when the body is here, without a task, and what it returns is
+written. A request that is unusual in any way goes through ASGI as all others do, to the same procedure.
 
 uvicorn sets no limits; here all requests have them: the length of a head, the number of requests that wait
 behind others on a connection, and the time a client may take to send. Every complete request is answered,
@@ -12,6 +12,7 @@ whatever follows it.
 
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,9 @@ from lsdt.service.requests import read_head
 if TYPE_CHECKING:
     import asyncio
     from collections import deque
+    from collections.abc import Coroutine
 
-    from lsdt.service.decisions import DecisionPath
+    from lsdt.service.decisions import Answer, DecisionPath
     from lsdt.service.requests import Head
 
 _FIXED = b"".join(b"%s: %s\r\n" % header for header in FIXED_HEADERS)
@@ -328,14 +330,18 @@ class DecisionConnection(HttpToolsProtocol):
                 self._until = self.loop.time() + self.timeout_keep_alive
             return
         exchange.more_body = False
-        task = self.loop.create_task(self._decide(exchange, self._request))
-        self.tasks.add(task)  # uvicorn waits for these when it ends
-        task.add_done_callback(self.tasks.discard)
-
-    async def _decide(self, exchange: _Exchange, head: Head) -> None:
         assert self.decisions is not None
         body, call = b"".join(exchange.parts), (exchange.name, exchange.what)
-        self._answer(exchange, *await self.decisions.answer(self._who, head, body, *call))
+        self._go_on(exchange, self.decisions.answer(self._who, self._request, body, *call))
+
+    def _go_on(self, exchange: _Exchange, answer: Coroutine[Any, None, Answer], _: Any = None) -> None:
+        """Run a coroutine until it has to wait, and on from there: a task would cost more than a decision."""
+        try:
+            waits_for = answer.send(None)
+        except StopIteration as end:
+            self._answer(exchange, *end.value)
+            return
+        waits_for.add_done_callback(partial(self._go_on, exchange, answer))
 
     # ---------------------------------------------------------------- its answer
 

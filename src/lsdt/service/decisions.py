@@ -101,13 +101,37 @@ class DecisionPath:
 
     async def answer(self, scope: Scope, head: Head, body: bytes | Receive, name: str, what: str) -> Answer:
         """Return the answer to one request, whose body may still have to be read."""
+        service = self._service
         try:
-            answer, headers = await self._decided(scope, head, body, name, what)
+            caller = service.guard.admit(scope, head, "decide", name)
+            if not isinstance(body, bytes):
+                body = await read_body(body, head, service.settings.decision_limit)
+            if name not in service.hosted:
+                await service.look_for(name)
+            hosted = service.find(name, caller)
+            commits = self._open_commits()
+            request = decode(body, _DECODERS[what])
+            key = None if what == "tell" else head.idempotency_key  # telling twice is harmless as it is
+            kept = None if key is None else _name_of(what, caller, key)
+            if what == "ask":
+                n = min(request.n, MOST_AT_ONCE) if type(request.n) is int else 1
+                if commits.lacks_numbers(hosted.agent, n):
+                    await commits.numbers(hosted.agent, n)
+                    commits = service.commits  # of another connection, where the first was lost meanwhile
+                    commits.check()
+            # Within one turn of the loop: no other request can answer the same key in between.
+            try:
+                begun = self._begin(hosted, what, request, kept, body)
+            except LostDecision:
+                if not await commits.catch_up():
+                    raise
+                begun = self._begin(hosted, what, request, kept, body)  # another replica made it meanwhile
+            answer, headers = begun.finish(await commits.durable(begun.agent, begun.note))
         except ClientGone:
             raise
         except Exception as error:
             return self._failed(error, what)
-        self._service.metrics.request(what, 200)
+        service.metrics.request(what, 200)
         return Answer(200, answer, JSON, headers)
 
     def _failed(self, error: Exception, what: str) -> Answer:
@@ -116,35 +140,6 @@ class DecisionPath:
         status, answer, headers = problem(error)
         self._service.metrics.request(what, status)
         return Answer(status, answer, PROBLEM, headers)
-
-    async def _decided(
-        self, scope: Scope, head: Head, body: bytes | Receive, name: str, what: str
-    ) -> tuple[bytes, dict[str, str]]:
-        service = self._service
-        caller = service.guard.admit(scope, head, "decide", name)
-        if not isinstance(body, bytes):
-            body = await read_body(body, head, service.settings.decision_limit)
-        if name not in service.hosted:
-            await service.look_for(name)
-        hosted = service.find(name, caller)
-        commits = self._open_commits()
-        request = decode(body, _DECODERS[what])
-        key = None if what == "tell" else head.idempotency_key  # telling twice is harmless as it is
-        kept = None if key is None else _name_of(what, caller, key)
-        if what == "ask":
-            n = min(request.n, MOST_AT_ONCE) if type(request.n) is int else 1
-            if commits.lacks_numbers(hosted.agent, n):
-                await commits.numbers(hosted.agent, n)
-                commits = service.commits  # of another connection, where the first was lost meanwhile
-                commits.check()
-        # Within one turn of the loop: no other request can answer the same key in between.
-        try:
-            begun = self._begin(hosted, what, request, kept, body)
-        except LostDecision:
-            if not await commits.catch_up():
-                raise
-            begun = self._begin(hosted, what, request, kept, body)  # another replica has made it meanwhile
-        return begun.finish(await commits.durable(begun.agent, begun.note))
 
     def _open_commits(self) -> GroupCommit:
         """Return what makes decisions durable, if it can take one more."""

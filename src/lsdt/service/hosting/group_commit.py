@@ -11,22 +11,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import repeat
 from time import perf_counter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lsdt.agent.journal import Batch, insert_batch
+from lsdt.agent.journal import insert_batch
 from lsdt.errors import StoreFailed
-from lsdt.storage.events import CLOSING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from lsdt.agent import Agent
+    from lsdt.agent.journal import Batch
     from lsdt.service.metrics import Metrics
-    from lsdt.storage import Event, Lease, Store
+    from lsdt.storage import Lease, Store
 
 
 class Note(NamedTuple):
@@ -52,22 +52,63 @@ class Outcome(NamedTuple):
     stored: bytes | None = None
 
 
+class Commit:
+    """What a request waits for: ``await commit`` returns the `Outcome` when its changes are durable.
+
+    A task waits for it as for a future. A coroutine that is run without a task (`lsdt.service.connection`)
+    gets the commit itself, and adds a callback. That is called at once when the commit is done, not in a
+    later turn of the loop, which saves a tenth of the processor time of a decision.
+    """
+
+    __slots__ = ("_callback", "_future", "error", "outcome")
+
+    def __init__(self) -> None:
+        self.outcome: Outcome | None = None
+        self.error: StoreFailed | None = None
+        self._callback: Callable[[Commit], None] | None = None
+        self._future: asyncio.Future[None] | None = None
+
+    def __await__(self) -> Generator[Any, None, Outcome]:
+        if self.outcome is None and self.error is None:
+            if asyncio.current_task() is None:
+                yield self
+            else:
+                self._future = asyncio.get_running_loop().create_future()
+                yield from self._future
+        if self.error is not None:
+            raise self.error
+        assert self.outcome is not None
+        return self.outcome
+
+    def add_done_callback(self, callback: Callable[[Commit], None]) -> None:
+        """Have a function called when the commit is done; one that is done calls none."""
+        self._callback = callback
+
+    def settle(self, outcome: Outcome | None, error: StoreFailed | None = None) -> None:
+        """Say that it is done, and let the request go on."""
+        self.outcome, self.error = outcome, error
+        if self._callback is not None:
+            try:
+                self._callback(self)
+            except Exception:  # of one request, which is no reason to stop the others
+                log.exception("error while answering")
+        elif self._future is not None and not self._future.done():
+            self._future.set_result(None)
+
+
 class Unit(NamedTuple):
-    """What one request has to be kept: all of it or nothing."""
+    """A request that waits for what it changed to be durable.
+
+    `batch` has its events where they must be told from those of other requests, else None.
+    """
 
     agent: Agent | None
-    batch: Batch
     note: Note | None
-    future: asyncio.Future[Outcome]
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to write: a repeat, which only waits for what others wrote."""
-        return self.note is None and not any(self.batch)
+    commit: Commit
+    batch: Batch | None
 
 
-_EMPTY = Batch([], None)
-NOTHING_NEW = Outcome()
+_DONE = Outcome()
 log = logging.getLogger("lsdt.service")
 
 
@@ -112,8 +153,8 @@ class GroupCommit:
         if self.failure:
             raise StoreFailed(self.failure)
 
-    def durable(self, agent: Agent | None = None, note: Note | None = None) -> asyncio.Future[Outcome]:
-        """Return a future that is done when everything that happened so far is durable.
+    def durable(self, agent: Agent | None = None, note: Note | None = None) -> Commit:
+        """Return a commit to wait for: when it is done, everything that happened so far is durable.
 
         Parameters
         ----------
@@ -123,12 +164,19 @@ class GroupCommit:
         note : Note, optional
             What to keep in the same transaction.
         """
-        self.check()
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        batch = _EMPTY if agent is None else agent.drain()
-        self._units.append(Unit(agent, batch, note, future))
-        self._wake()
-        return future
+        if self.failure:
+            self.check()
+        commit = Commit()
+        self._units.append(Unit(agent, note, commit, None if agent is None else self._batch_of(agent)))
+        if not self._is_running:
+            self._is_running = True
+            # Requests that are answered in this turn of the loop join the group.
+            asyncio.get_running_loop().call_soon(self._begin)
+        return commit
+
+    def _batch_of(self, agent: Agent) -> Batch | None:
+        """Return the events of one request, if they must be told from those of others: here they need not."""
+        return None
 
     # ---------------------------------------------------------------- what only shared logs need
 
@@ -152,22 +200,20 @@ class GroupCommit:
 
     # ---------------------------------------------------------------- groups
 
-    def _wake(self) -> None:
-        if not self._is_running:
-            self._is_running = True
-            # Requests that are answered in this turn of the loop join the group.
-            asyncio.get_running_loop().call_soon(self._begin)
-
     def _begin(self) -> None:
         units, self._units = self._units, []
-        if all(unit.is_empty for unit in units):  # repeats, and what they repeat is durable
-            self._finish(units, [NOTHING_NEW] * len(units))
+        agents = {id(unit.agent): unit.agent for unit in units if unit.agent is not None}
+        notes = [unit.note for unit in units if unit.note is not None]
+        if not agents and not notes:  # repeats, and what they repeat is durable
+            self._finish(units)
             return
-        outcomes: list[Outcome] = []
         try:
             with self._store.writing_at_once() as can_write:
                 if can_write:
-                    outcomes = write_units(self._store, units)
+                    for agent in agents.values():
+                        insert_batch(lease_of(agent), agent.drain())
+                    for note in notes:
+                        self._store.remember(*note)
                 else:
                     self._units = units
         except Exception as error:
@@ -177,7 +223,7 @@ class GroupCommit:
         if can_write:
             self._began = perf_counter()
             job = loop.run_in_executor(self._thread, self._store.commit)
-            job.add_done_callback(partial(self._committed, units, outcomes))
+            job.add_done_callback(partial(self._committed, units))
         else:
             job = loop.run_in_executor(self._thread, self._store.wait_to_write)
             job.add_done_callback(self._can_write)
@@ -189,13 +235,13 @@ class GroupCommit:
         elif not self.failure:
             self._begin()
 
-    def _committed(self, units: list[Unit], outcomes: list[Outcome], job: asyncio.Future[None]) -> None:
+    def _committed(self, units: list[Unit], job: asyncio.Future[None]) -> None:
         error = job.exception()
         if error is not None or self.failure:
             self.fail(error or StoreFailed(self.failure), units)
             return
         self._metrics.commit(perf_counter() - self._began, len(units))
-        self._finish(units, outcomes)
+        self._finish(units)
 
     def fail(self, error: BaseException, units: Sequence[Unit] = ()) -> None:
         """Refuse everything from now on, with the first reason."""
@@ -205,14 +251,11 @@ class GroupCommit:
         waiting, self._units = [*units, *self._units], []
         self._is_running = False
         for unit in waiting:
-            if not unit.future.done():
-                unit.future.set_exception(StoreFailed(self.failure))
-                unit.future.exception()  # it may never be awaited
+            unit.commit.settle(None, StoreFailed(self.failure))
 
-    def _finish(self, units: list[Unit], outcomes: list[Outcome]) -> None:
-        for unit, outcome in zip(units, outcomes, strict=True):
-            if not unit.future.done():  # else its client is gone
-                unit.future.set_result(outcome)
+    def _finish(self, units: list[Unit], outcomes: Iterable[Outcome] = repeat(_DONE)) -> None:
+        for (_, _, commit, _), outcome in zip(units, outcomes, strict=False):
+            commit.settle(outcome)
         self._is_running = self._is_wanted()
         if self._is_running:
             asyncio.get_running_loop().call_soon(self._begin)
@@ -228,70 +271,8 @@ class GroupCommit:
         self._thread.shutdown()
 
 
-def write_units(store: Store, units: Sequence[Unit]) -> list[Outcome]:
-    """Insert what requests have to be kept into the open transaction, and say what was new.
-
-    Two replicas never wait for each other in a ring: notes come first and in the order of their keys, then
-    experiments in the order of their names, in each the ends of decisions in the order of their numbers.
-    """
-    stored = _write_notes(store, units)
-    n_repeats = [0] * len(units)
-    by_lease: dict[Lease, list[int]] = defaultdict(list)
-    for at, unit in enumerate(units):
-        if any(unit.batch) and at not in stored:
-            assert unit.agent is not None
-            by_lease[_lease(unit.agent)].append(at)
-    for lease in sorted(by_lease, key=lambda lease: lease.name):
-        _write_events(lease, units, by_lease[lease], n_repeats)
-    return [Outcome(n_repeats[at], stored.get(at)) for at in range(len(units))]
-
-
-def _write_notes(store: Store, units: Sequence[Unit]) -> dict[int, bytes]:
-    """Insert the notes of a group; return what is kept already, by the place of the unit."""
-    noted = [(at, unit.note) for at, unit in enumerate(units) if unit.note is not None]
-    if not noted:
-        return {}
-    stored = {}
-    fresh = store.remember_many([note for _, note in noted])
-    for (at, (scope, key, _)), new in zip(noted, fresh, strict=True):
-        if not new:
-            kept = store.recall(scope, key)
-            if key not in kept:
-                raise StoreFailed(f"the answer under the key {key!r} was forgotten just now")
-            stored[at] = kept[key]
-    return stored
-
-
-def _write_events(lease: Lease, units: Sequence[Unit], places: list[int], n_repeats: list[int]) -> None:
-    """Insert the events of one experiment, and its snapshots; count the repeats of each unit."""
-    gathered: list[tuple[int, Event]] = []
-
-    def insert(batch: Batch) -> None:
-        for (at, _), fresh in zip(gathered, insert_batch(lease, batch), strict=True):
-            n_repeats[at] += not fresh
-        gathered.clear()
-
-    for at in places:
-        batch = units[at].batch
-        gathered += [(at, event) for event in batch.events]
-        if batch.snapshot is not None:
-            insert(Batch(_in_turn(lease, gathered), batch.snapshot))
-    insert(Batch(_in_turn(lease, gathered), None))
-
-
-def _in_turn(lease: Lease, gathered: list[tuple[int, Event]]) -> list[Event]:
-    """Return the gathered events in the order of writing; of a shared log, ends by number."""
-    if not lease.exclusive:
-        gathered.sort(key=_turn)
-    return [event for _, event in gathered]
-
-
-def _turn(item: tuple[int, Event]) -> tuple[bool, int]:
-    event = item[1]
-    return (True, event.number) if event.kind in CLOSING else (False, 0)
-
-
-def _lease(agent: Agent) -> Lease:
+def lease_of(agent: Agent) -> Lease:
+    """Return the right of an agent to write."""
     lease = agent.lease
     if lease is None:
         raise StoreFailed("the agent was closed")

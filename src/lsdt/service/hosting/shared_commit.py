@@ -11,19 +11,22 @@ Which events and notes are new is for the unique indexes of the database to say.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent.journal import SharedJournal
-from lsdt.service.hosting.group_commit import NOTHING_NEW, GroupCommit, Outcome, Unit, write_units
+from lsdt.agent.journal import Batch, SharedJournal, insert_batch
+from lsdt.errors import StoreFailed
+from lsdt.service.hosting.group_commit import GroupCommit, Outcome, Unit, lease_of
+from lsdt.storage.events import CLOSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lsdt.agent import Agent
     from lsdt.service.metrics import Metrics
-    from lsdt.storage import Entry, Store
+    from lsdt.storage import Entry, Event, Lease, Store
 
 _BATCH = 2_000  # events that are applied on the loop at once
 
@@ -67,6 +70,10 @@ class SharedCommit(GroupCommit):
         self._is_look = False
         self._is_behind = False  # whether a log had more than one look reads
 
+    def _batch_of(self, agent: Agent) -> Batch:
+        """Return the events of one request: the log says of each whether it was new."""
+        return agent.drain()
+
     async def look(self) -> None:
         """Apply what is new in the logs."""
         self._is_look = True
@@ -97,8 +104,8 @@ class SharedCommit(GroupCommit):
     def _begin(self) -> None:
         units, self._units = self._units, []
         is_look, self._is_look = self._is_look, False
-        if not is_look and all(unit.is_empty for unit in units):  # repeats, and what they repeat is durable
-            self._finish(units, [NOTHING_NEW] * len(units))
+        if not is_look and not any(unit.note or has_events(unit) for unit in units):
+            self._finish(units)  # repeats, and what they repeat is durable
             return
         agents = self._followed()
         wanted, self._wanted = self._wanted, {}
@@ -129,7 +136,7 @@ class SharedCommit(GroupCommit):
         error = job.exception()
         if error is None:
             written = job.result()
-            if any(any(unit.batch) for unit in units):
+            if any(map(has_events, units)):
                 self._metrics.commit(perf_counter() - self._began, len(units))
             try:
                 self._take(written, units, agents)
@@ -145,7 +152,7 @@ class SharedCommit(GroupCommit):
         for journal, first, n in written.reserved:
             journal.add_numbers(first, n)
         for unit, outcome in zip(units, written.outcomes, strict=True):
-            if outcome.stored is not None and unit.agent is not None:
+            if outcome.stored is not None and unit.agent is not None and unit.batch is not None:
                 unit.agent.release(unit.batch.events)
         self._is_behind = any(len(entries) == _BATCH for entries in written.entries)
         self._is_look = self._is_look or self._is_behind
@@ -165,3 +172,71 @@ class SharedCommit(GroupCommit):
 def _journal(agent: Agent) -> SharedJournal:
     assert isinstance(agent.journal, SharedJournal)
     return agent.journal
+
+
+def has_events(unit: Unit) -> bool:
+    """Return whether a request has events or a snapshot to write."""
+    return unit.batch is not None and any(unit.batch)
+
+
+def write_units(store: Store, units: Sequence[Unit]) -> list[Outcome]:
+    """Insert what requests have to be kept into the open transaction, and say what was new.
+
+    Two replicas never wait for each other in a ring: notes come first and in the order of their keys, then
+    experiments in the order of their names, in each the ends of decisions in the order of their numbers.
+    """
+    stored = _write_notes(store, units)
+    n_repeats = [0] * len(units)
+    by_lease: dict[Lease, list[int]] = defaultdict(list)
+    for at, unit in enumerate(units):
+        if unit.agent is not None and has_events(unit) and at not in stored:
+            by_lease[lease_of(unit.agent)].append(at)
+    for lease in sorted(by_lease, key=lambda lease: lease.name):
+        _write_events(lease, units, by_lease[lease], n_repeats)
+    return [Outcome(n_repeats[at], stored.get(at)) for at in range(len(units))]
+
+
+def _write_notes(store: Store, units: Sequence[Unit]) -> dict[int, bytes]:
+    """Insert the notes of a group; return what is kept already, by the place of the unit."""
+    noted = [(at, unit.note) for at, unit in enumerate(units) if unit.note is not None]
+    if not noted:
+        return {}
+    stored = {}
+    fresh = store.remember_many([note for _, note in noted])
+    for (at, (scope, key, _)), new in zip(noted, fresh, strict=True):
+        if not new:
+            kept = store.recall(scope, key)
+            if key not in kept:
+                raise StoreFailed(f"the answer under the key {key!r} was forgotten just now")
+            stored[at] = kept[key]
+    return stored
+
+
+def _write_events(lease: Lease, units: Sequence[Unit], places: list[int], n_repeats: list[int]) -> None:
+    """Insert the events of one experiment, and its snapshots; count the repeats of each unit."""
+    gathered: list[tuple[int, Event]] = []
+
+    def insert(batch: Batch) -> None:
+        for (at, _), fresh in zip(gathered, insert_batch(lease, batch), strict=True):
+            n_repeats[at] += not fresh
+        gathered.clear()
+
+    for at in places:
+        batch = units[at].batch
+        assert batch is not None
+        gathered += [(at, event) for event in batch.events]
+        if batch.snapshot is not None:
+            insert(Batch(_in_turn(lease, gathered), batch.snapshot))
+    insert(Batch(_in_turn(lease, gathered), None))
+
+
+def _in_turn(lease: Lease, gathered: list[tuple[int, Event]]) -> list[Event]:
+    """Return the gathered events in the order of writing; of a shared log, ends by number."""
+    if not lease.exclusive:
+        gathered.sort(key=_turn)
+    return [event for _, event in gathered]
+
+
+def _turn(item: tuple[int, Event]) -> tuple[bool, int]:
+    event = item[1]
+    return (True, event.number) if event.kind in CLOSING else (False, 0)
