@@ -710,9 +710,9 @@ def test_arms_keep_their_numbers_in_a_shared_log(agents):
     assert second.arms_in_play == first.arms_in_play == ["tea", "coffee"]
 
 
-def test_an_experiment_is_shared_or_not(agents):
+def test_an_experiment_is_shared_or_not(agents, tmp_path):
     store = agents[0].lease.store
     with pytest.raises(StoreLocked):
         lsdt.Agent.open(store, "x")
     with pytest.raises(InvalidInput, match="SQLite has one writer"):
-        lsdt.Agent.open("sqlite:///unused.db", "x", lsdt.SideInformation(2), shared=True)
+        lsdt.Agent.open(f"sqlite:///{tmp_path}/x.db", "x", lsdt.SideInformation(2), shared=True)

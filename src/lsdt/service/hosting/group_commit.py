@@ -92,7 +92,7 @@ class Commit:
                 self._callback(self)
             except Exception:  # of one request, which is no reason to stop the others
                 log.exception("error while answering")
-        elif self._future is not None and not self._future.done():
+        if self._future is not None and not self._future.done():
             self._future.set_result(None)
 
 
