@@ -1,7 +1,7 @@
 """Proven bounds on regret: the paper's programmes and bounds, and the exact lower bound.
 
 `domination/` solves programme P2, `lower_bounds/` holds Theorem 3 and Graves and Lai, `upper_bounds/`
-Theorems 2 and 6. `assumptions` checks those of Theorem 5, `solver` is what solves linear programmes.
+Theorems 2 and 6. `assumptions` checks the assumptions of Theorem 5, `solver` runs HiGHS on linear programmes.
 """
 
 from __future__ import annotations

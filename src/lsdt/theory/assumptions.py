@@ -39,7 +39,7 @@ class AssumptionCheck(NamedTuple):
 
 
 class Elimination(NamedTuple):
-    """How probably the triangle rule eliminates every arm that cannot be best; `text` says it in words.
+    """Probability that the triangle rule eliminates every arm that cannot be best; `text` says it in words.
 
     ``probability``: a lower bound for this graph. ``theorem``: the bound of Theorem 5's proof. ``stated``:
     the theorem's 1 - 1/K^2, which its proof does not give. Both are 0 if an assumption fails: the theorem
@@ -56,7 +56,7 @@ class Elimination(NamedTuple):
 
 
 class _Twins(NamedTuple):
-    """Classes of arms with equal neighbourhoods along the order: sizes, windows of classes, ends or not."""
+    """Classes of arms with equal neighbourhoods, in order: sizes, windows (in classes), inner or not."""
 
     size: NDArray[np.int64]
     left: NDArray[np.int64]
@@ -65,7 +65,7 @@ class _Twins(NamedTuple):
 
 
 def check_assumptions(side: SideInformation, p_similar: float, p_dissimilar: float) -> AssumptionCheck:
-    """Check Assumptions 3 to 5 for a complete graph of which relations are revealed with two probabilities.
+    """Check Assumptions 3 to 5 for a complete graph whose relations are revealed at random.
 
     Assumption 3: every class between the ends is similar to two classes that are dissimilar. Assumption 4:
     every class has at least kappa log K arms. Assumption 5: p_S^2 p_D >= 1 - exp(-2 / kappa). In a
@@ -110,7 +110,7 @@ def check_assumptions(side: SideInformation, p_similar: float, p_dissimilar: flo
 def elimination_probability(side: SideInformation, p_similar: float, p_dissimilar: float) -> Elimination:
     """Bound the probability that the triangle rule eliminates every arm that cannot be best (Theorem 5).
 
-    An arm with N disjoint pairs of witnesses stays with probability at most (1 - p_S^2 p_D)^N. The
+    An arm with N disjoint pairs of witnesses survives with probability at most (1 - p_S^2 p_D)^N. The
     assumptions make that at most 1 / K^2, and the union over the arms gives 1 - 1 / K, not the stated 1 - 1 /
     K^2. The same sum holds without the assumptions: that is ``probability``.
 
@@ -159,7 +159,7 @@ def _check_probabilities(
 
 
 def _twins(anchors: Anchors) -> _Twins:
-    """Group positions of the order with equal windows."""
+    """Group the positions of the proper order that have equal windows."""
     proper = anchors.proper
     left, right = proper.left_end.astype(np.int64), proper.right_end.astype(np.int64)
     starts = np.flatnonzero((np.diff(left, prepend=-1) != 0) | (np.diff(right, prepend=-1) != 0))
@@ -170,7 +170,7 @@ def _twins(anchors: Anchors) -> _Twins:
 
 
 def _witnesses(twins: _Twins) -> NDArray[np.int64]:
-    """Return, for every class, the most disjoint pairs of witnesses that two classes can give; 0 for none."""
+    """Return for every class how many disjoint pairs of witnesses two classes can provide at most, or 0."""
     most = np.zeros(len(twins.size), np.int64)
     for place in np.flatnonzero(twins.inner):
         lower = np.arange(twins.left[place], place)

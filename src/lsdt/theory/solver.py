@@ -1,4 +1,4 @@
-"""The solver HiGHS: quiet, on one thread, by the simplex method, so that answers repeat exactly."""
+"""The solver HiGHS: quiet, on one thread, by the simplex method, so that answers are reproducible."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lsdt.errors import LsdtError
 
 
 def new_solver(tolerance: float | None = None) -> Any:
-    """Return a solver without a programme; `tolerance` is that of feasibility, HiGHS's own by default."""
+    """Return an empty solver; `tolerance` is its feasibility tolerance, by default that of HiGHS."""
     import highspy
 
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
@@ -21,7 +21,7 @@ def new_solver(tolerance: float | None = None) -> Any:
 
 
 def solve(solver: Any, programme: str) -> Any:
-    """Return the optimal solution; raise, naming the programme, if there is none. Restarts are warm."""
+    """Return the optimal solution, or raise an error that names `programme`. Repeated calls start warm."""
     import highspy
 
     solver.run()

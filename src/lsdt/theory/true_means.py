@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import SideInformation
 
-# Distances are compared with epsilon up to this part of it, as in `lsdt.from_means`.
+# Relative tolerance when distances are compared with epsilon, as in `lsdt.from_means`.
 _TOLERANCE = 1e-9
 
 
@@ -41,7 +41,7 @@ class Truth(NamedTuple):
         return next(members for members in self.classes if self.best in members)
 
     def components(self) -> list[NDArray[np.int64]]:
-        """Positions of the components in the proper order, as ``(first, last)`` rows."""
+        """The range ``(first, last)`` of each component in the proper order, `last` excluded."""
         proper = self.anchors.proper
         ends = np.append(proper.component_starts[1:], len(proper.order))
         return list(np.column_stack([proper.component_starts, ends]))
@@ -66,7 +66,7 @@ def checked_truth(side: SideInformation, means: ArrayLike) -> Truth:
 
 
 def checked_means(means: ArrayLike, n_arms: int) -> NDArray[np.float64]:
-    """Return the means as floats, one per arm, or say what is wrong with them."""
+    """Return the means as floats; raise `InvalidInput` unless there is one finite number per arm."""
     try:
         values = np.array(means, np.float64)
     except (TypeError, ValueError):
@@ -83,9 +83,9 @@ def checked_means(means: ArrayLike, n_arms: int) -> NDArray[np.float64]:
 
 
 def check_relations(side: SideInformation, means: NDArray[np.float64], epsilon: float | None) -> None:
-    """Refuse means that contradict a relation, naming the pair.
+    """Raise `InvalidInput`, naming the pair, if the means contradict a relation.
 
-    Without epsilon there must be one that fits: no similar pair may be farther apart than a dissimilar one.
+    If epsilon is None, some epsilon must fit: no similar pair may be farther apart than a dissimilar one.
     """
     store = side.store.explicit()
     pairs = store.similar.pairs()
@@ -129,7 +129,7 @@ def _contradiction(
 
 
 def layout(truth: Truth) -> Classes:
-    """Return classes and components as the compiled closed form of P1 reads them."""
+    """Return classes and components in the layout that the compiled closed form of P1 reads."""
     n_arms = len(truth.means)
     proper = truth.anchors.proper
     starts = proper.component_starts

@@ -1,4 +1,4 @@
-"""Linear programme P2: the least play that gives every arm one play in its neighbourhood."""
+"""Linear programme P2: the fewest plays, fractions allowed, with one play in every neighbourhood."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FractionalDomination(NamedTuple):
     size : float
         Their sum: the paper's C2, or at most `gap` above it.
     lower : float
-        The sum of `packing`: C2 is not below it.
+        The sum of `packing`: a lower bound on C2.
     packing : array of float
         A solution of the dual: the values in every closed neighbourhood sum to 1 or less.
     """
@@ -51,7 +51,7 @@ class FractionalDomination(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far `size` may be above C2, as a part of it; rounding apart, 0 for an exact solution."""
+        """How far `size` may be above C2, as a fraction of it; 0 for an exact solution, up to rounding."""
         return max(self.size / self.lower - 1.0, 0.0)
 
     def _repr_html_(self) -> str:
@@ -77,7 +77,7 @@ def fractional_domination(
         steps run out first, the best solution is returned with its larger gap.
     method : {"auto", "simplex", "primal_dual"}
         ``"simplex"`` is exact, ``"primal_dual"`` a first-order method with a proof. ``"auto"`` is exact for
-        up to 2,000 arms without twins and for unit interval graphs of any size, first-order otherwise.
+        up to 2,000 arms after merging and for unit interval graphs of any size, first-order otherwise.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def fractional_domination(
 def solve_domination(
     similar: Adjacency, gap: float = 0.01, method: str = "auto", most_steps: int = _MOST_STEPS
 ) -> FractionalDomination:
-    """Solve P2 for a graph given by its rows; see `fractional_domination`."""
+    """Solve P2 for a graph given by its adjacency rows; see `fractional_domination`."""
     kept, among = without_twins(similar)
     if method == "simplex" or (method == "auto" and len(kept) <= _MOST_EXACT):
         pair = exact_pair(among)

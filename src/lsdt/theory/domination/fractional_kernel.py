@@ -7,11 +7,11 @@ from lsdt.kernel.jit import Array, compiled
 
 @compiled
 def cover_windows(order: Array, right_end: Array, z: Array, y: Array) -> None:
-    """Write an optimal solution of P2 and one of its dual, both of zeros and ones, into zeros.
+    """Write 0/1 optimal solutions of P2 and of its dual into `z` and `y`, which are zero on entry.
 
-    The first arm that is not covered gets y = 1, the last arm similar to it z = 1: that arm covers whatever
-    another cover of the first one could, and more to the right. No arm is similar to two of the arms with
-    y = 1, so both totals agree, and both are optimal.
+    The first uncovered arm gets y = 1, the last arm similar to it z = 1: no other arm that covers the first
+    one covers more of those to its right. No arm is similar to two of the arms with y = 1, so both totals
+    agree, and both are optimal.
     """
     position = 0
     while position < len(order):

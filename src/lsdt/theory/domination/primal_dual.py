@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.adjacency import Adjacency
 
 _STEPS_BETWEEN_CHECKS = 20
-# Restart when the gap has fallen to the first part of what it was at the last restart, or to the second and
-# has begun to rise, or when so large a part of all steps has passed (the usual constants).
+# Restart when the gap has fallen below _ENOUGH times its value at the last restart, or below _SOME times it
+# and has begun to rise, or when more than the fraction _LONG of all steps came since (the usual constants).
 _ENOUGH, _SOME, _LONG = 0.3, 0.7, 0.36
-# An arm with less is played once an epoch for next to nothing.
+# Rounded up, an arm with less would be played once an epoch for next to nothing.
 _TINY = 1e-4
 _NOISE = 1e-9
 
@@ -42,7 +42,7 @@ class _Best:
         self.size, self.lower = float(n_arms), 0.0
 
     def offer(self, point: NDArray[np.float64]) -> float:
-        """Scale both parts of a point to be feasible, keep what is better; return the point's own gap."""
+        """Scale both parts of a point to be feasible, keep them if better; return the gap of this point."""
         z, y, sums_of_z, sums_of_y = point
         size = kernel.scale_up(*self.rows, z, sums_of_z, self._scaled)
         if size < self.size:
@@ -53,7 +53,7 @@ class _Best:
         return (size - lower) / lower if lower > 0.0 else math.inf
 
     def clean(self, gap: float) -> None:
-        """Zero values that are not worth playing and repair what they leave, if the gap allows it."""
+        """Zero values below _TINY if the gap allows it, else below _NOISE, and rescale to stay feasible."""
         allowed = max(self.size, (1.0 + gap) * self.lower)
         for tiny in (_TINY, _NOISE):
             kept = np.where(self.z < tiny, 0.0, self.z)
@@ -90,7 +90,7 @@ def solution_with_certificate(
 
 
 def _balance(weight: float, moved_z: float, moved_y: float) -> float:
-    """Return the weight of the dual step halfway, in logarithms, to the ratio of how far both parts went."""
+    """Return the geometric mean of the dual step's weight and the ratio of distances moved, y to z."""
     if min(moved_z, moved_y) < 1e-20:
         return weight
     return math.sqrt(weight * math.sqrt(moved_y / moved_z))

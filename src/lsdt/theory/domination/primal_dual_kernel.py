@@ -43,11 +43,11 @@ def advance(
     taken: int,
     n_steps: int,
 ) -> None:
-    """Take `n_steps` steps from `point` in place; `stepped` is where the last one led before the pull.
+    """Take `n_steps` steps from `point` in place; `stepped` gets the last one before reflection and pull.
 
     A step is one of the primal-dual hybrid gradient method, with steps divided by the closed degree; it is
     reflected and pulled towards `anchor` by ``1 / (steps since the anchor was set + 2)`` (Halpern). Sums are
-    linear, so those of the new point need no pass of their own.
+    linear, so those of the new point need no extra pass.
     """
     n_arms = point.shape[1]
     for step in range(taken, taken + n_steps):
@@ -72,8 +72,8 @@ def advance(
 def scale_up(indptr: Array, indices: Array, values: Array, sums: Array, scaled: Array) -> float:
     """Divide every value by the least sum that it is part of; return the total, infinite if a sum is 0.
 
-    Every closed neighbourhood of the scaled values sums to 1 or more: no member is divided by more than its
-    own sum. One divisor for all would give a far larger total.
+    Every closed neighbourhood of the scaled values sums to 1 or more: no member is divided by more than
+    the sum before scaling. One divisor for all would give a far larger total.
     """
     total = 0.0
     for arm in range(len(values)):

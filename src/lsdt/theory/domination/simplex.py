@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from lsdt.side_information.layouts.adjacency import Adjacency
 
-# Values that small are the solver's rounding; left in, they would become plays of arms that need none.
+# Smaller values are the solver's rounding; left in, they would cause plays of arms that need none.
 _NOISE = 1e-9
 
 
@@ -47,7 +47,7 @@ def _covering(similar: Adjacency, z: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def _packing(similar: Adjacency, y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return y scaled so that it is a proof: no sum above 1."""
+    """Return y, scaled if a sum is above 1, so that it proves a lower bound."""
     rows = (similar.indptr, similar.indices)
     sums, scaled = kernel.closed_sums(*rows, y), np.empty_like(y)
     if sums.max() <= 1.0 + _NOISE:

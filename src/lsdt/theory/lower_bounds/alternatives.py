@@ -1,9 +1,9 @@
-"""The other means that fit the same graph: polytopes of difference constraints along a known order.
+"""Alternative means that fit the same graph: polytopes of difference constraints along a known order.
 
 In a connected unit interval graph the order of the means is unique up to reversal and up to arms with equal
-neighbourhoods. Dissimilar pairs are never of the second kind, so one of two orientations fixes them all, and
-what is left is a convex set. Within a class the order of the true means may be kept: given the lowest and
-the highest new mean of the class, moving every arm as little as possible keeps it.
+neighbourhoods. Dissimilar arms never have equal neighbourhoods, so either orientation fixes the order of
+every dissimilar pair, and the means that fit it form a convex set. Within a class we may keep the order of
+the true means: given the lowest and the highest new mean of the class, the smallest moves keep it.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class OrderedComponent(NamedTuple):
 
 
 class Polytope(NamedTuple):
-    """Shifts d = mean - new mean with ``rows @ d <= offsets``, one column for each arm of `arms`."""
+    """Shifts d = mean - new mean with ``rows @ d <= offsets``, one column for each arm."""
 
     rows: csr_array
     offsets: NDArray[np.float64]
 
 
 def component_of(truth: Truth, first: int, last: int) -> OrderedComponent:
-    """Read one component off the proper order, which may run either way."""
+    """Return one component in ascending order of its means; the proper order may run either way."""
     proper, means = truth.anchors.proper, truth.means
     arms = proper.order[first:last].astype(np.int64)
     left = proper.left_end[first:last].astype(np.int64) - first
@@ -60,16 +60,18 @@ def component_of(truth: Truth, first: int, last: int) -> OrderedComponent:
 def polytope(
     component: OrderedComponent, means: NDArray[np.float64], epsilon: float, floor: float | None = None
 ) -> Polytope:
-    """Return the shifts after which the arms stand in the order of `component`, above `floor` if given.
+    """Return the shifts to means that fit `component` in its order, all at least `floor` if given.
 
     Columns are arms in ascending number. Strict inequalities are closed: that does not change an infimum.
     """
     arms, right = component.arms, component.right
     n_arms = len(arms)
     places = np.arange(n_arms)
-    widest = (np.diff(right, prepend=0) > 0) & (right - 1 > places)  # the lowest arm of a reach
-    nearest = (np.diff(right, append=n_arms + 1) > 0) & (right < n_arms)  # the highest arm short of one
-    # upper - lower of new means: at least 0 along the order, at most epsilon in a window, at least beyond it
+    # Of the arms with one right end, the lowest has the widest similar pair and the highest the nearest
+    # dissimilar pair; these imply the rest.
+    widest = (np.diff(right, prepend=0) > 0) & (right - 1 > places)
+    nearest = (np.diff(right, append=n_arms + 1) > 0) & (right < n_arms)
+    # high - low of new means: >= 0 along the order, <= epsilon in a window, >= epsilon beyond it
     low = np.concatenate([places[:-1], places[widest], places[nearest]])
     high = np.concatenate([places[1:], right[widest] - 1, right[nearest]])
     sign = np.repeat([1.0, -1.0, 1.0], [n_arms - 1, widest.sum(), nearest.sum()])

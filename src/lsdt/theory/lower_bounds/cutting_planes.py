@@ -36,7 +36,7 @@ _MOST_ROUNDS = 500
 
 
 class Game(NamedTuple):
-    """Gaps, arms with a least rate, sets of alternatives, and how far each is known to move every arm."""
+    """Gaps, arms with a least rate, sets of alternatives, and how far all of them move each arm at least."""
 
     gaps: NDArray[np.float64]
     floored: NDArray[np.bool_]
@@ -45,7 +45,7 @@ class Game(NamedTuple):
 
 
 class Price(NamedTuple):
-    """Lower and upper value, and rates that cost the upper one."""
+    """A lower and an upper bound on the least regret, and rates whose regret is the upper one."""
 
     lower: float
     upper: float
@@ -56,7 +56,7 @@ class _Tangents:
     """The dual as a growing programme; columns: y of every set, v of every set in turn, p of floored arms.
 
     Shifts are measured in units of sqrt(g_i), or g_i for floored arms, so that all rows are of the same size.
-    p_i is what a floored arm's part of the constraint takes away from the value 1 / g_i of its floor.
+    p_i is how much of the value 1 / g_i of a floor the constraint of that arm takes away.
     """
 
     def __init__(self, game: Game) -> None:
@@ -89,7 +89,7 @@ class _Tangents:
         self.owner.append(np.full(n_rows, -1))
 
     def _add_least_shifts(self) -> None:
-        """Every alternative moves these arms at least so far: y s^2 <= g, which bounds the programme."""
+        """Add y s^2 <= g, which bounds the programme; every alternative moves the arm by at least s."""
         arms = np.flatnonzero(self.game.least_shift)
         square = (self.game.least_shift[arms] / self.unit[arms]) ** 2
         rows = np.zeros((len(arms), self.n_columns))
@@ -139,13 +139,13 @@ class _Tangents:
 
 
 def solve_game(game: Game, tolerance: float) -> Price:
-    """Return values that differ by at most `tolerance` times what is paid beyond the least rates."""
+    """Return bounds that differ by at most `tolerance` times the regret beyond that of the least rates."""
     tangents = _Tangents(game)
     least, base = 0.0, float((1.0 / game.gaps[game.floored]).sum())
     for _ in range(_MOST_ROUNDS):
         priced, slopes, missing = tangents.solve()
         least = max(least, priced.lower)
-        enough = tolerance * (priced.upper - base) + 1e-12 * priced.upper  # floats hold no more than that
+        enough = tolerance * (priced.upper - base) + 1e-12 * priced.upper  # the precision of floats
         if priced.upper - least <= enough or not len(missing):
             return priced._replace(lower=min(least, priced.upper))
         tangents.add_tangents(slopes, missing)

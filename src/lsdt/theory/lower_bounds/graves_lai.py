@@ -2,7 +2,7 @@
 
 No uniformly good policy has a regret below ``C log T`` in the long run, and some policy attains it: C is the
 least regret of rates that tell the truth apart from every other set of means that fits the graph and has
-another best arm. Which sets those are is worked out in docs/theory/bounds.md. They separate by component.
+another best arm. These sets are worked out in docs/theory/bounds.md. They separate by component.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class GravesLai(NamedTuple):
-    """The constant, how far it may be above `value` at most, and rates per log T that cost value + gap.
+    """The constant, between `value` and `value + gap`, and rates per log T whose regret is `value + gap`.
 
     Attributes
     ----------
     value : float
-        A lower value of the constant.
+        A lower bound on the constant.
     gap : float
         The constant is at most ``value + gap``.
     rates : array
@@ -54,19 +54,19 @@ def graves_lai_constant(
     Parameters
     ----------
     side : SideInformation
-        Complete side information that knows its epsilon.
+        Complete side information with its epsilon.
     means : array_like
         The true mean of every arm.
     sigma : float
         Standard deviation of the rewards, which are Gaussian.
     tolerance : float
-        Largest relative distance between the two values that enclose the constant.
+        Largest relative distance between the lower and the upper bound on the constant.
 
     Returns
     -------
     GravesLai
-        ``value`` is a lower value, ``value + gap`` an upper one, ``rates`` how often per log T every arm is
-        played at that upper value. The best arms have rate 0: playing them costs nothing.
+        ``value`` is a lower bound, ``value + gap`` an upper one, ``rates`` how often per log T every arm is
+        played to attain the upper one. The best arms have rate 0: playing them costs nothing.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def graves_lai_constant(
 def _price_component(
     truth: Truth, component: OrderedComponent, arms: NDArray[np.int64], epsilon: float, tolerance: float
 ) -> Price:
-    """Price one component, with lengths in a unit in which they are neither tiny nor huge."""
+    """Price one component, after scaling its lengths to be neither tiny nor huge."""
     gaps = truth.gaps[arms]
     own = bool((component.arms == truth.best).any())
     floored = own & np.isin(arms, truth.own) & (gaps > 0.0)
@@ -125,7 +125,7 @@ def _price_component(
     if own:
         sets = [polytope(component.reverse(), means, near)]
         bottom = component.arms[component.right == component.right[0]]
-        moved = np.isin(arms, bottom)  # they end up beyond epsilon above the best
+        moved = np.isin(arms, bottom)  # at least epsilon above the best, when reversed
     else:
         ways = [component] if component.is_complete else [component, component.reverse()]
         sets = [polytope(way, means, near, best + near) for way in ways]

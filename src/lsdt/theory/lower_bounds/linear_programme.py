@@ -16,7 +16,7 @@ _TOLERANCE = 1e-9
 
 
 class Optimum(NamedTuple):
-    """The largest value, where it is attained, and what a unit more on the right of each row would add."""
+    """The largest value, a point that attains it, and each row's dual: the gain per unit of right side."""
 
     value: float
     point: NDArray[np.float64]

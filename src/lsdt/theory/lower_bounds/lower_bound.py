@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LowerBound(NamedTuple):
-    """The constant C1 and how often per log T every arm is played at it; best arms have rate 0.
+    """The constant C1 and the plays of every arm per log T that attain it; best arms have rate 0.
 
     Attributes
     ----------
@@ -56,8 +56,8 @@ def lower_bound_constant(side: SideInformation, means: ArrayLike, sigma: float =
 
     Examples
     --------
-    Arms 0 and 1 and arms 2 and 3 have the same similar arms. Arm 2 needs 2 / .04 plays per log T, and arm 0
-    must show that its class is not the best one:
+    Arms 2 and 3 are the best class, arm 0 is the other one. Arm 2 needs 2 / .04 plays per log T, and plays
+    of arm 0 must show that its class is not the best:
 
     >>> import lsdt
     >>> means = [0., .4, .8, 1.]
@@ -99,7 +99,7 @@ def lower_bound_rates(side: SideInformation, means: ArrayLike, sigma: float = 1.
 def _share_rates(
     truth: Truth, classes: Classes, epsilon: float, sigma: float, rates: NDArray[np.float64]
 ) -> None:
-    """Let two classes of one component share their plays: the closed form pays for each by itself."""
+    """Let the two classes of a component share plays, which the closed form counts separately."""
     for number in range(len(classes.component_starts) - 1):
         two_classes = int((classes.class_component == number).sum()) == 2
         if number == classes.component_of[truth.best] or not two_classes:

@@ -1,4 +1,4 @@
-"""Programme P1 word for word, by a solver: what the closed form of `lower_bound` is checked against."""
+"""Programme P1 as stated, solved numerically to check the closed form of `lower_bound`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def solve_p1(side: SideInformation, means: ArrayLike, sigma: float = 1.0) -> Low
     Parameters
     ----------
     side : SideInformation
-        Complete side information with a connected similarity graph, as Theorem 3 has it.
+        Complete side information with a connected similarity graph, as in Theorem 3.
     means : array_like
         The true mean of every arm.
     sigma : float

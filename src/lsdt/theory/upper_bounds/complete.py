@@ -35,8 +35,8 @@ def upper_bound_csi(
 
     The paper's O(number of candidates) is written out after its Appendix C: with z = 2 zeta(alpha / (2
     sigma^2) - 2), which is pi^2 / 3 at alpha = 8 sigma^2, ``max gap * (arms of the class + z)`` for every
-    other class and ``gap * (1 + z)`` for every arm of the second kind. It is infinite when alpha is not above
-    6 sigma^2: the proof needs that.
+    other class and ``gap * (1 + z)`` for every arm of the second kind. It is infinite unless alpha is above
+    6 sigma^2, which the proof needs.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def upper_bound_csi(
     sigma : float
         Sub-Gaussian parameter of the rewards.
     alpha : float, optional
-        Width of the policy's index; 8 sigma^2 by default, as the policy has it.
+        Width of the policy's index; 8 sigma^2 by default, as in the policy.
 
     Examples
     --------

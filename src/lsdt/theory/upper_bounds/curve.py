@@ -34,7 +34,7 @@ class UpperBound:
     value : float or ndarray
         Their sum: the bound.
     vacuous : bool or ndarray
-        Whether playing the worst candidate all the time has no more regret than the bound allows.
+        Whether the bound is at least the regret of always playing the worst candidate.
     note : str
         A remark, usually empty.
     """
@@ -62,12 +62,12 @@ class UpperBound:
 
     @property
     def vacuous(self) -> Any:
-        """Whether the bound is no better than the worst candidate."""
+        """Whether the bound is at least the regret of always playing the worst candidate."""
         worse = np.asarray(self.value) >= self.largest_gap * np.asarray(self.horizon, float)
         return bool(worse) if worse.ndim == 0 else worse
 
     def __call__(self, rounds: ArrayLike) -> NDArray[np.float64]:
-        """Return the bound after each of these numbers of rounds."""
+        """Return the bound after each number of rounds in `rounds`."""
         at = np.asarray(rounds, np.float64)
         flat = np.atleast_1d(at)
         return (self.leading_at(flat) + self.constant_at(flat)).reshape(at.shape)

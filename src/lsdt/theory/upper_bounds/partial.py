@@ -26,7 +26,7 @@ _UCB_TAIL = math.pi**2 / 3.0  # the last phase has alpha = 8 sigma^2; see upper_
 
 
 class _Setting(NamedTuple):
-    """The candidates: gaps, exploration values, the smallest gap near each, and the numbers of the policy."""
+    """Gaps, exploration values and smallest gaps nearby of the candidates; the policy's parameters."""
 
     gaps: NDArray[np.float64]
     z: NDArray[np.float64]
@@ -43,11 +43,11 @@ class _Setting(NamedTuple):
 
     @property
     def last_epoch(self) -> int:
-        """The last epoch of a long horizon."""
+        """The last epoch, if the horizon is long enough to reach it."""
         return math.ceil(math.log2(8.0 * math.sqrt(self.beta / self.lambda_) / self.epsilon))
 
     def epoch_of(self, gaps: NDArray[np.float64]) -> NDArray[np.int64]:
-        """The paper's m_i: the epoch at whose end an arm of Q goes; the last one for other arms."""
+        """The paper's m_i: the epoch at whose end an arm of Q is eliminated; the last one for other arms."""
         width = math.sqrt(self.lambda_ / self.beta) * (gaps - 3.0 * self.epsilon) / 4.0
         far = gaps > 4.0 * self.epsilon
         epoch = np.maximum(np.floor(-np.log2(np.where(far, width, 1.0))) + 1.0, 0.0)
@@ -93,8 +93,8 @@ def upper_bound_psi(
     beta : float, optional
         The policy's beta; 2 sigma^2 by default.
     version : {'paper', 'proof'}
-        ``'paper'``: the leading term as stated. ``'proof'``: with the plays of the last epoch as the policy
-        has them; rounding it up makes them up to four times those of the statement.
+        ``'paper'``: the leading term as stated. ``'proof'``: with the plays that the policy really makes by
+        the last epoch, up to four times those of the statement because that epoch is rounded up.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def _setting(
 
 
 def _growing_terms(setting: _Setting, rounds: NDArray[np.float64], stated: bool) -> NDArray[np.float64]:
-    """Return the terms that grow, for every horizon."""
+    """Return, for every horizon, the sum of the terms that grow with it."""
     gaps, far, epsilon = setting.gaps, setting.far, setting.epsilon
     if stated:
         width = np.where(far, np.maximum(setting.near - 3.0 * epsilon, epsilon), epsilon)
@@ -164,7 +164,7 @@ def _growing_terms(setting: _Setting, rounds: NDArray[np.float64], stated: bool)
 
 
 def _constant(setting: _Setting) -> float:
-    """Return cases (a) and (b) of the proof, a play per arm for rounding up, and what UCB adds."""
+    """Return cases (a) and (b) of the proof plus a play per arm for rounding up and UCB's constant."""
     gaps, far = setting.gaps, setting.far
     kept = 2.0 * float((gaps[far] * 4.0 ** setting.epoch_of(gaps)[far]).sum())
     lost = 2.0 * (4.0 ** (max(setting.last_epoch, 0) + 1) - 1.0) / 3.0
