@@ -1,4 +1,4 @@
-"""What a notebook shows of a study: a small panel per policy, all on one scale, and a table."""
+"""The notebook card of a study: a small panel per policy, all on one scale, and a table."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from lsdt.simulation.result import SimulationResult
 
 _MOST_PANELS = 12
-_MOST_VALUES = 2_000_000  # of one study; more are not gone through for a glance
+_MOST_VALUES = 2_000_000  # of one study; with more, the card has neither curves nor table
 _COLUMNS = ("regret", "low", "high", "reward", "enough")
 
 
 def result_card(result: SimulationResult) -> Html:
-    """Return the regret of every policy over the rounds, with its interval."""
+    """Return a card with the regret of every policy over the rounds, and its interval."""
     runs = counted(result.replications, "split" if result.kind == "replay" else "replication")
     state = f", of {result.requested:,} that were asked for" if result.partial else ""
     labels = result.policies[:_MOST_PANELS]

@@ -68,7 +68,7 @@ class Competitor(Protocol):
         stream: Array,
         found: CandidateSet | None,
     ) -> Begun:
-        """Return a player for the first round."""
+        """Return the policy, ready for its first round."""
 
 
 class PythonPolicy:
@@ -79,7 +79,7 @@ class PythonPolicy:
     attribute ``on = "paper"`` it plays on the candidates only, numbered from 0.
     """
 
-    uses_horizon = uses_side = True  # it may
+    uses_horizon = uses_side = True  # it may: its code is unknown
     why_no_prior = ""
 
     def __init__(self, source: Any) -> None:
@@ -103,7 +103,7 @@ class PythonPolicy:
             raise InvalidInput(
                 f"the policy {self.label!r} must be callable with a situation and a random generator: {error}"
             ) from None
-        except ValueError:  # no signature to look at
+        except ValueError:  # no signature to check
             pass
         return self._source(situation, rng)
 
@@ -151,7 +151,7 @@ class BestTrainingMean:
         stream: Array,
         found: CandidateSet | None = None,
     ) -> Begun:
-        """Refuse: a simulation has no training."""
+        """Raise `Unsupported`: a simulation has no training ratings."""
         raise Unsupported(
             f"{BEST_TRAINING_MEAN} needs training ratings, which only lsdt.replay has; in a simulation name "
             "an arm, as in lsdt.policies.constant(arm)"
@@ -170,7 +170,7 @@ def best_training_mean() -> BestTrainingMean:
 def best_known(counts: NDArray[Any], sums: NDArray[np.float64], among: NDArray[Any] | None = None) -> int:
     """Return the arm with the best mean, two rewards of the overall mean added to each; -1 without rewards.
 
-    Only arms with rewards can be it, and only those that `among` flags, where it is given.
+    Only arms with rewards count, and if `among` is given, only those that it flags.
     """
     known = counts > 0 if among is None else (counts > 0) & among
     if not known.any():
@@ -180,7 +180,7 @@ def best_known(counts: NDArray[Any], sums: NDArray[np.float64], among: NDArray[A
 
 
 def _parse(word: str) -> Competitor:
-    """Return the policy that a word means; see `parse_policy`."""
+    """Return the policy that a string names; see `parse_policy`."""
     name, _, arm = word.partition(":")
     if name == ALWAYS:
         if not arm:

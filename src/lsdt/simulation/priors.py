@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StudyPrior(NamedTuple):
-    """Known rewards: `per_arm` of every arm, new ones in every replication, or those given."""
+    """Known rewards: those `given`, or `per_arm` of every arm, drawn in each replication."""
 
     per_arm: int
     given: Prior | None
@@ -38,7 +38,7 @@ class StudyPrior(NamedTuple):
 def checked_prior(
     prior: Any, weight: float, problem: Problem, competitors: list[Competitor], seed: int
 ) -> StudyPrior | None:
-    """Return the prior of a study, None if there is none, or say what is wrong with it."""
+    """Return the prior of a study, checked, or None if there is none."""
     if prior is None:
         for competitor in competitors:
             if getattr(competitor, "prior_weight", None):
@@ -84,7 +84,7 @@ def draw_prior(prior: StudyPrior, instance: Instance, seed: int, replication: in
 def learn_prior(
     begun: Begun, competitor: Competitor, prior: Prior, weight: float, seed: int, replication: int
 ) -> None:
-    """Let a policy learn the known rewards, each with the probability that its weight says."""
+    """Let a policy learn the known rewards, each with a probability equal to the weight of its prior."""
     own = weight_of_prior(competitor, weight)
     if own > 0.0:
         learn_rewards(begun, *prior.thinned(own, seed, replication, Purpose.THINNING))

@@ -1,7 +1,7 @@
-"""Replications: one draw of the problem each, and the policies before their first round.
+"""Replications, each one draw of the problem, and the policies ready for their first round.
 
-Where the means say all that policies know, many replications are drawn and made ready together, by a few
-calls of NumPy; else one after the other, so that no two large problems are in memory at once.
+If policies need only the means, many replications are drawn and prepared together by a few NumPy calls;
+otherwise one after the other, so that no two large problems are in memory at once.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from lsdt.simulation.competitors import Competitor
     from lsdt.simulation.study import Study
 
-_NO_SIDE: Any = None  # where nobody would look at it
+_NO_SIDE: Any = None  # where no policy reads it
 _CHUNK_STREAMS = 256
 
 
 class Replication(NamedTuple):
-    """One draw of the problem, and the random streams, of which every policy gets a copy."""
+    """One draw of the problem, and the random streams that every policy gets a copy of."""
 
     number: int
     instance: Instance
@@ -54,7 +54,7 @@ class Replication(NamedTuple):
 def draw_replications(
     study: Study, numbers: range, means: NDArray[np.float64] | None
 ) -> Iterator[Replication]:
-    """Draw some replications one by one; of `means`, where they are given, without side information."""
+    """Yield the replications `numbers`; if `means` are given, with those and without side information."""
     problem, seed = study.problem, study.seed
     gaps = None if means is None else means.max(axis=1, keepdims=True) - means
     for row, number in enumerate(numbers):
@@ -76,21 +76,21 @@ def draw_replications(
 
 @lru_cache(maxsize=16)
 def _chunk_of_streams(seed: int, chunk: int, purpose: int) -> Array:
-    """Return the streams of many replications; blocks of few share them."""
+    """Return the streams of a chunk of replications; cached, since blocks may be smaller than a chunk."""
     streams = new_streams(seed, range(chunk * _CHUNK_STREAMS, (chunk + 1) * _CHUNK_STREAMS), purpose)
     streams.flags.writeable = False
     return streams
 
 
 def _stream_of(seed: int, number: int, purpose: int) -> Array:
-    """Return a stream of a replication, which is not to be advanced: a policy or a ledger takes a copy."""
+    """Return a stream of a replication, read-only: a policy or a ledger advances a copy."""
     chunk, row = divmod(number, _CHUNK_STREAMS)
     stream: Array = _chunk_of_streams(seed, chunk, purpose)[row]
     return stream
 
 
 def _checked_instance(instance: Any, n_arms: int) -> Instance:
-    """Return an instance, checked since a problem may be a user's own; means as compiled code takes them."""
+    """Check an instance, since its problem may be user-defined, and return it with means as float64."""
     instance = checked_instance(instance)
     means = np.array(instance.means, np.float64)
     sizes = (means.shape, instance.side.n_arms)
@@ -104,11 +104,11 @@ def _checked_instance(instance: Any, n_arms: int) -> Instance:
 
 
 class Beginnings:
-    """Policies before their first round.
+    """Policies, ready for their first round.
 
-    Of those that know no more of their arms than how many there are, one is made for every number of arms,
-    and copied. On complete information from means the offline steps of many replications are taken together,
-    and so are those policies made that can be.
+    A policy that depends on its arms only by their number is made once for each number, and copied. With
+    complete information from means, the offline steps of many replications are taken together, and policies
+    that support it are made together.
     """
 
     def __init__(self, study: Study) -> None:
@@ -127,14 +127,14 @@ class Beginnings:
                 self._looks |= competitor.uses_side or not isinstance(competitor, Policy)
 
     def _begins_on_classes(self, policy: Policy) -> bool:
-        """Say whether the classes of its candidates are all that a policy knows of its arms."""
+        """Return whether a policy can be made from the classes of its candidates alone."""
         if not (self._draws_means and self._is_complete and is_anchors(policy.on)):
             return False
         once = not (self._study.per_horizon and policy.uses_horizon)
         return once and (policy.counts_arms_only or policy.prepares_many)
 
     def take(self, numbers: range) -> NDArray[np.float64] | None:
-        """Make ready what can be for some replications; return their means, where nobody needs more."""
+        """Prepare policies for some replications where possible; return the means if no policy needs more."""
         self._ready.clear()
         problem = self._study.problem
         if not isinstance(problem, UniformProblem) or not self._draws_means:
@@ -180,7 +180,7 @@ class Beginnings:
         return self._templates[which]
 
     def of(self, competitor: Competitor, replication: Replication, horizon: int) -> Begun:
-        """Return a policy of its own before its first round of a replication."""
+        """Return a new copy of a policy, ready for the first round of a replication."""
         begun = self._begin(competitor, replication, horizon)
         if begun.remark:
             warnings.warn(begun.remark, stacklevel=2)

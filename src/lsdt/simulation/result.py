@@ -133,7 +133,7 @@ class SimulationResult:
         return self.policies.index(label)
 
     def regret(self, policy: Any) -> NDArray[np.float64]:
-        """Return the regret of a policy, ``(replications, checkpoints)``, by the means of the arms."""
+        """Return the regret of a policy, computed from the true means, ``(replications, checkpoints)``."""
         return self.arrays.regret[:, self._at(policy)]
 
     def reward(self, policy: Any) -> NDArray[np.float64]:
@@ -192,7 +192,7 @@ class SimulationResult:
         """Return the regret of `first` minus that of `second`, paired by replication, with its 95% interval.
 
         Both met the same problems and the same noise, so the interval is narrower than those of the two.
-        With ``of='reward'`` it is the reward.
+        With ``of='reward'`` the rewards are compared.
 
         Examples
         --------
@@ -221,14 +221,14 @@ class SimulationResult:
         return int(places[0])
 
     def _more(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return what a subclass saves besides: arrays over (replication, policy), and plain data."""
+        """Return what a subclass saves in addition: arrays over (replication, policy), and plain data."""
         return {}, {}
 
     @classmethod
     def _build(
         cls, fields: tuple[Any, ...], columns: dict[str, NDArray[Any]], about: dict[str, Any]
     ) -> SimulationResult:
-        """Build a result from its fields and what a subclass saved besides."""
+        """Build a result from its fields and what a subclass saved in addition."""
         return cls(*fields)
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -85,11 +85,11 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     plays["arm"], plays["plays"] = arm, np.swapaxes(arrays.plays, 0, 1).reshape(len(runs), -1)[run, arm]
     about = json.dumps(
         {**_about(result)}, default=_plain
-    )  # first: what cannot be written is found before the work
+    )  # first, to find what cannot be written before the work
     frames = {_ROUNDS: tidy_frame(result), _RUNS: runs, _PLAYS: plays}
-    # All files are written before the first takes its place: a full disk leaves an earlier study as it was.
+    # All files are written before the first is moved into place: a full disk leaves an earlier study intact.
     with ExitStack() as places:
-        last = places.enter_context(replace_file(folder / _STUDY))  # entered first, put in its place last
+        last = places.enter_context(replace_file(folder / _STUDY))  # entered first, moved into place last
         checksums = {}
         for name, frame in frames.items():
             written = places.enter_context(replace_file(folder / name))
@@ -97,11 +97,11 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
             checksums[name] = file_checksum(written)
         study = {**json.loads(about), _CHECKSUMS: checksums}
         last.write_text(json.dumps({**study, _CHECKSUM: record_checksum(study)}, indent=2) + "\n")
-        (folder / _STUDY).unlink(missing_ok=True)  # until the last file is in its place, there is no study
+        (folder / _STUDY).unlink(missing_ok=True)  # until the last file is in place, there is no study
 
 
 def _plain(value: Any) -> Any:
-    """Return a number of NumPy as a number of Python, and anything else as text."""
+    """Return a NumPy number as a Python number, and anything else as text."""
     return value.item() if isinstance(value, np.generic) else repr(value)
 
 
@@ -156,7 +156,7 @@ def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationRe
 
 
 def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
-    """Refuse a folder with a file that changed since it was saved."""
+    """Raise `InvalidFile` if a file of the folder changed since it was saved."""
     found = {_STUDY: record_checksum(about)} | {
         name: file_checksum(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)
     }
@@ -169,7 +169,7 @@ def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
 
 
 def _kind(cls: type[SimulationResult], kind: str, folder: Path) -> type[SimulationResult]:
-    """Refuse results of another kind than `cls` reads."""
+    """Return `cls`; raise `InvalidFile` if it reads results of another kind."""
     if kind != cls.kind:
         raise InvalidFile(
             f"{str(folder)!r} holds results of a {kind}, which is no {cls.__name__}; lsdt.ReplayResult reads "

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from lsdt.problems.problems import Problem
 
 _DEFAULT_CHECKPOINTS = 100
-_BLOCKS = 64  # replications are handed out in about that many parts,
-_BLOCK_STEPS = 10_000_000  # in fewer where these have fewer rounds times arms,
-_BLOCKS_PER_WORKER = 8  # but in so many at least for every worker
+_BLOCKS = 64  # replications are handed out in about this many blocks,
+_BLOCK_STEPS = 10_000_000  # in fewer if a block has fewer rounds times arms than this,
+_BLOCKS_PER_WORKER = 8  # but in at least this many per worker
 
 
 def simulate(
@@ -52,8 +52,8 @@ def simulate(
     """Play policies against a problem, many times, and count their regret.
 
     Every policy meets the same problems and the same reward noise; results do not depend on the number of
-    workers, nor on which other policies take part. Interrupted by Ctrl-C, the replications that are finished
-    come back as a partial result.
+    workers, nor on which other policies take part. After Ctrl-C, the finished replications are returned as a
+    partial result.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ def simulate(
     seed : int
         The same seed gives the same result, bit for bit.
     n_jobs : int
-        Threads to use; -1 is all cores. Inside ``joblib.parallel_config(...)`` as many workers of its
+        Threads to use; -1 is all cores. Inside ``joblib.parallel_config(...)``, the number of workers of its
         backend.
     horizons : list of int, optional
-        Instead of `horizon`: policies that depend on the horizon are run once for each; the others once, read
-        at each.
+        Instead of `horizon`: policies that depend on the horizon are run once for each; the others once,
+        recorded at each.
     checkpoints : int or list of int, optional
         Rounds at which regret and reward are recorded: how many, evenly spaced, or which. By default 100.
     plays : bool
@@ -83,12 +83,12 @@ def simulate(
     plays_after : int
         Count plays only after this many rounds.
     prior : int, or known rewards, optional
-        What policies learn before the first round: that many rewards of every arm, drawn from the problem in
-        each replication; or, for a problem that is the same in all of them, ratings or a pair of lists, arms
-        and rewards. It counts neither as rounds nor as plays. By default nothing is known.
+        What policies learn before the first round: a number of rewards per arm, drawn from the problem in
+        each replication; or, if the problem is the same in all of them, ratings or a pair of lists, arms and
+        rewards. It counts neither as rounds nor as plays. By default nothing is known.
     prior_weight : float
-        The probability with which each known reward is learned, above 0 and up to 1. A policy with a weight
-        of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that; with 0 it starts without.
+        The probability with which each known reward is learned, above 0 and up to 1. A policy's own
+        ``lsdt.Policy(..., prior_weight=...)`` comes first; with 0 it starts without the prior.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal when the run takes more than two seconds. A
         function is called with the finished share, from 0 to 1, instead.
@@ -166,7 +166,7 @@ def _run(
 
 
 def _block_size(study: Study, replications: int, workers: int) -> int:
-    """Return how many replications a worker gets at once: more of short ones, for each part costs time."""
+    """Return how many replications a worker gets at once: more if short, as each block costs time."""
     steps = int(study.checkpoints[-1]) * study.problem.n_arms * len(study.competitors)
     together = min(_BLOCK_STEPS // steps, replications // (_BLOCKS_PER_WORKER * max(workers, 1)))
     return max(replications // _BLOCKS, together, 1)

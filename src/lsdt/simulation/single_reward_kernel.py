@@ -1,4 +1,4 @@
-"""Rewards outside the compiled rounds: one, for rounds that are played in Python, or a prior."""
+"""Rewards drawn outside the compiled rounds: for rounds played in Python, and for priors."""
 
 from __future__ import annotations
 

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 _CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
 _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
-_MOST_WORDS = 500_000  # arms of all replications and policies that are made ready at once
+_MOST_WORDS = 500_000  # arms, over all replications and policies that are prepared together
 
 
 class Study(NamedTuple):
-    """A whole simulation, as every worker gets it; `plays_after` is None where plays do not count."""
+    """A whole simulation, as every worker gets it; `plays_after` is None if plays are not counted."""
 
     problem: Problem
     competitors: list[Competitor]
@@ -106,7 +106,7 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
 
 
 class _Loading:
-    """The policies whose code this process has loaded, and the lock of the thread that loads more."""
+    """The policies whose code this process has loaded, and a lock for loading more."""
 
     def __init__(self) -> None:
         self.loaded: set[tuple[str, bool]] = set()

@@ -26,12 +26,12 @@ class Token(NamedTuple):
     process: int
 
 
-# Set by the main thread when work ends early; threads look at it now and then.
+# Set by the main thread when work ends early; threads check them from time to time.
 _STOPS: dict[str, threading.Event] = {}
 
 
 def event_of(token: Token) -> threading.Event:
-    """Return the event that stops a study; in another process one that nobody sets."""
+    """Return the event that stops a study; in another process, one that is never set."""
     if token.process != os.getpid():
         return threading.Event()
     found = _STOPS.get(token.name)
@@ -51,7 +51,7 @@ def run_parts(
 ) -> bool:
     """Run joblib's calls, pass every result to `take`, and return whether the user interrupted.
 
-    `take` returns how many of the `total` units, which the progress bar counts, are done by it.
+    `take` returns how many of the `total` units that result completes, for the progress bar.
     """
     bar = ProgressBar(total, unit, progress)
     stop = _STOPS.setdefault(token.name, threading.Event())
@@ -61,7 +61,7 @@ def run_parts(
             bar.update(take(part))
     except BaseException as error:
         stop.set()
-        with warnings.catch_warnings():  # joblib warns of the parts that are given up
+        with warnings.catch_warnings():  # joblib warns about abandoned parts
             warnings.simplefilter("ignore")
             parts.close()
         if isinstance(error, (KeyboardInterrupt, Stopped)):
@@ -76,7 +76,7 @@ def run_parts(
 def _as_finished(calls: list[Any], n_jobs: int) -> Generator[Any, None, None]:
     """Yield the results of the calls on joblib's workers as they come.
 
-    Backends that give all results at once, as Ray's, get the calls in rounds of a few for every worker.
+    Backends that return all results at once, such as Ray's, get the calls in batches of a few per worker.
     """
     import joblib
 
