@@ -1,7 +1,7 @@
-"""Problems: which arms there are, how they pay, and what is known of them.
+"""Problems: the arms, how they pay, and what is known of them.
 
 `problems` draws them, `rewards` (`lsdt.rewards`) holds the laws, `sparse_pairs` chooses the pairs to compare
-when there are very many arms, and `own` takes problems of a user's own.
+when there are very many arms, and `own` accepts user-defined problems.
 """
 
 from lsdt.problems.problems import (

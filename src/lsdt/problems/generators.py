@@ -1,7 +1,7 @@
-"""NumPy's generator of every replication, begun for many of them at once.
+"""The NumPy generator of every replication, seeded for many replications at once.
 
-NumPy mixes the words of one key at a time, which takes longer than to draw a hundred means; `new_streams`
-mixes those of many keys together. What is left is how PCG64 begins from four words (O'Neill, "PCG", 2014).
+NumPy mixes the words of one key at a time, which takes longer than drawing a hundred means; `new_streams`
+mixes those of many keys together. This file sets up PCG64 from the four words (O'Neill, "PCG", 2014).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def _words_of(seed: int, chunk: int) -> list[list[int]]:
 
 
 def problem_generator(seed: int, replication: int) -> np.random.Generator:
-    """Return the generator of `np.random.default_rng` for the problem of a replication, at its beginning.
+    """Return a generator for the problem of a replication, seeded as `np.random.default_rng` would.
 
-    A thread has one generator: the next call sets it back.
+    A thread has one generator: the next call resets it.
     """
     chunk, row = divmod(replication, _CHUNK)
     first, second, third, fourth = _words_of(seed, chunk)[row]

@@ -1,4 +1,4 @@
-"""Problems of a user's own: what they need, and what is filled in."""
+"""User-defined problems: what they need, and what is filled in."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _NEEDED = ("n_arms", "rewards", "draw")
 
 
 def is_problem(value: Any) -> bool:
-    """Return whether a value has what a problem needs."""
+    """Return whether a value has the attributes of a problem."""
     return all(hasattr(value, name) for name in _NEEDED)
 
 
 def checked_problem(problem: Any) -> Problem:
-    """Return a problem, one of ours or a user's own, or say what it lacks.
+    """Return a problem, built-in or user-defined, or say what it lacks.
 
-    A problem of a user's own may name its rewards (``'gaussian'``), and need not describe itself.
+    A user-defined problem may give its rewards by name (``'gaussian'``), and need not have ``describe()``.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def checked_problem(problem: Any) -> Problem:
 
 
 def _description(problem: Any) -> dict[str, Any] | None:
-    """Return what a problem says of itself; None where it says nothing, as one that inherits `Problem`."""
+    """Return the problem's ``describe()``; None if it has none, or inherits the empty one of `Problem`."""
     found = problem.describe() if hasattr(problem, "describe") else None
     if found is not None and not isinstance(found, dict):
         raise InvalidInput(f"describe() of a problem returns a dict of plain data; got {found!r}")
@@ -59,7 +59,7 @@ def _description(problem: Any) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class OwnProblem:
-    """A problem of a user's own, with its reward law as a value and a description."""
+    """A user-defined problem, with its reward law as a value and a description."""
 
     problem: Any
     n_arms: int
@@ -75,14 +75,14 @@ class OwnProblem:
         return checked_instance(self.problem.draw(seed, replication))
 
     def describe(self) -> dict[str, Any]:
-        """Return the problem as plain data: its own, or the name of its class."""
+        """Return the problem as plain data: its own description, or class, arms and rewards."""
         kind = type(self.problem).__name__
         plain = {"kind": kind, "n_arms": self.n_arms, "rewards": self.rewards.describe()}
         return _description(self.problem) or plain
 
 
 def checked_instance(instance: Any) -> Instance:
-    """Return what a problem drew, with its reward law as a value, or say what is wrong with it."""
+    """Return the instance that a problem drew, checked, with its reward law as a value."""
     try:
         means, side, rewards = instance
     except (TypeError, ValueError):

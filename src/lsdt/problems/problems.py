@@ -1,7 +1,7 @@
-"""Problems: which arms there are, how they pay, and what is known of them.
+"""Problems: the arms, how they pay, and what is known of them.
 
 A problem is anything with ``n_arms``, ``rewards`` (a law or its name) and ``draw(seed, replication)`` that
-returns an `Instance`; with ``describe()``, if it wants to say more of itself than its class.
+returns an `Instance`. It may have a ``describe()``; otherwise its class describes it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _MOST_DRAWS = 10_000  # of means, until their graph is connected
-_MOST_CHECKED = 2_000  # arms; of more, the pairs are not compared with the means
-_TOLERANCE = 1e-9  # that of `lsdt.from_means`
+_MOST_CHECKED = 2_000  # arms; with more, the pairs are not compared with the means
+_TOLERANCE = 1e-9  # as in `lsdt.from_means`
 _MOST_RELATIONS = 2**31  # in all
 
 
@@ -78,7 +78,7 @@ class Problem(Protocol):
 
 @dataclass(frozen=True)
 class UniformProblem:
-    """Means uniform on an interval, and what a unit interval graph on them reveals; see `uniform`."""
+    """Means uniform on an interval, with relations from their unit interval graph; see `uniform`."""
 
     n_arms: int
     low: float
@@ -105,7 +105,7 @@ class UniformProblem:
         return self.p_similar == self.p_dissimilar == 1.0
 
     def draw_means(self, seed: int, replications: range) -> NDArray[np.float64]:
-        """Return the means of some replications, one a row; of complete information they say all."""
+        """Return the means of some replications, one per row; complete information follows from them."""
         return np.array([self._means(self._generator(seed, number)) for number in replications])
 
     def _generator(self, seed: int, replication: int) -> np.random.Generator:
@@ -195,7 +195,7 @@ class GivenProblem:
         return self.instance
 
     def describe(self) -> dict[str, Any]:
-        """Return the problem as plain data; the means only where they are few."""
+        """Return the problem as plain data; the means only if they are few."""
         means, side, rewards = self.instance
         listed = {"means": means.tolist()} if len(means) <= 1000 else {}
         return {
@@ -236,7 +236,7 @@ def uniform(
     p_similar, p_dissimilar : float
         The share of the relations of either kind that is revealed; 1 and 1 is complete information.
     fixed : bool
-        Draw means and revealed relations once for the whole study, not anew in every replication.
+        Draw means and revealed relations once for the whole study, not in every replication.
     connected : bool
         Draw means again until their similarity graph is connected, which some policies need.
 
@@ -275,15 +275,15 @@ def sparse(
     """Very many arms with means uniform on [low, high], of which few pairs were ever compared.
 
     Every arm is compared with some others, and every comparison says truly whether the two are similar. With
-    locality 0 the other arm is any, with 1 it is one whose mean lies within `reach` epsilons, as in the
-    categories of a catalogue, where alike things stand together.
+    locality 0 the other arm is any arm, with 1 it is one whose mean lies within `reach` epsilons, as in a
+    catalogue whose categories hold similar things.
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     relations_per_arm : float
-        How many relations an arm has, on average; slightly fewer, for pairs that come up twice count once.
+        Average number of relations per arm; in fact slightly fewer, as pairs drawn twice count once.
     locality : float
         The share of comparisons with a near arm.
     epsilon : float
@@ -293,9 +293,9 @@ def sparse(
     low, high : float
         Ends of the interval of the means.
     reach : float
-        How far near means may be apart, in epsilons; with 1 or less near arms are all similar.
+        Largest distance between near means, in epsilons; with 1 or less near arms are all similar.
     fixed : bool
-        Draw means and relations once for the whole study, not anew in every replication.
+        Draw means and relations once for the whole study, not in every replication.
 
     Examples
     --------
@@ -382,10 +382,10 @@ def from_ratings(
 ) -> GivenProblem:
     """Arms that pay as the items of a log were rated, for as many rounds as you like.
 
-    A replay ends when the users do. Here an arm pays one of the ratings of its item, drawn at random with
+    A replay ends when the users run out. Here an arm pays one of its item's ratings, drawn at random with
     replacement: its mean and the whole distribution are those of the log, on the scale from 0 to 1. What gets
-    lost is who rated: a rating says nothing of the same user's other ratings, and what is rated by kind users
-    alone is better here than it would be for all. So means here are raw ones, and relations that
+    lost is who rated: the ratings of one user are no longer related, and an item rated only by generous users
+    is better here than it would be for all. So the means are raw ones, and relations that
     `lsdt.from_ratings` finds among users who rated both items may be wrong about them; they are not checked.
 
     Parameters
@@ -393,9 +393,9 @@ def from_ratings(
     log : path, dataframe or RatingLog
         What `lsdt.ratings.read_log` reads with its default names.
     side : SideInformation, optional
-        What policies know: about items of this log, by their ids. Other items are no arms then. It should
-        come from other users than the log, or policies know what they are to find out. By default nothing is
-        known, and all items are arms.
+        What policies know about items of this log, by their ids. Items that it does not cover are then left
+        out. It should come from other users than the log, or policies already know what they are to find
+        out. By default nothing is known, and all items are arms.
     scale : tuple of float, optional
         The ends of the scale of ratings; by default that of the side information, or of the log.
 
@@ -433,7 +433,7 @@ def from_ratings(
 
 
 def _check_relations(means: NDArray[np.float64], side: SideInformation, epsilon: float) -> None:
-    """Refuse side information with a relation that the means contradict, and name it."""
+    """Raise `InvalidInput`, naming the pair, if the means contradict a relation."""
     slack = 1e-9 * epsilon
     for pairs, word in ((side.similar_pairs(), "similar"), (side.dissimilar_pairs(), "dissimilar")):
         distance = np.abs(means[pairs[:, 0]] - means[pairs[:, 1]])
@@ -448,7 +448,7 @@ def _check_relations(means: NDArray[np.float64], side: SideInformation, epsilon:
 
 
 def _ends(low: Any, high: Any, law: Rewards) -> tuple[float, float]:
-    """Return the ends of an interval of means that a law can have."""
+    """Return the ends of an interval of means, checked against the reward law."""
     ends = checked_size(low, "low"), checked_size(high, "high")
     if ends[0] > ends[1]:
         raise InvalidInput(f"low must not be above high; got low={low} and high={high}")

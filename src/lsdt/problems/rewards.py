@@ -4,8 +4,8 @@ Light tails: b is twice the scale, a common choice, and nu is the smallest numbe
 laws log E exp(x (X - mean)) / x^2 rises with x > 0, so nu is read at the end x = 1 / b.
 
 Heavy tails with exponent a: the moment of order min(2, 1 + 3 (a - 1) / 4). Moments near a are huge, moments
-near 1 make wide bounds. Three quarters of the way costs at most half as many plays again as the best order to
-separate two arms a scale apart, for exponents from 1.3 on; closer to 1, set order and bound yourself.
+near 1 make wide bounds. Three quarters of the way takes at most 50% more plays than the best order to
+separate two arms one scale apart, for exponents from 1.3 on; closer to 1, set order and bound yourself.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
     "student_t",
 ]
 _SAME_MEAN = 1e-9
-_MOST_SHAPE = 1e9  # beyond this, moments in closed form lose their digits
+_MOST_SHAPE = 1e9  # beyond this, moments in closed form lose precision
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Rewards:
     draw : callable or None
         The function in Python.
     tail : Tail or None
-        The tail that policies for light and heavy tails assume; None where it follows from sigma.
+        The tail that policies for light and heavy tails assume; None if it follows from sigma.
     records : Records or None
         Rewards to draw from, by arm.
     """
@@ -94,7 +94,7 @@ class Rewards:
         return RewardModel(self.family, self.sigma, self.tail)
 
     def check_means(self, means: NDArray[np.float64]) -> None:
-        """Refuse means that the law cannot have."""
+        """Raise `InvalidInput` for means that the law cannot have."""
         check_sizes(means, "means")
         if self.law == BERNOULLI_LAW and not ((means >= 0.0) & (means <= 1.0)).all():
             wrong = float(means[(means < 0.0) | (means > 1.0)][0])
@@ -211,13 +211,13 @@ def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
 
 
 def recorded(rewards: Sequence[ArrayLike]) -> Rewards:
-    """Rewards as they were recorded: an arm pays one of its own, each as likely as any other.
+    """Recorded rewards: an arm pays one of its own, all equally likely.
 
     Parameters
     ----------
     rewards : sequence of array_like
         A list of rewards from 0 to 1 for every arm, at least one each; their means are the arms' means.
-        `lsdt.problems.from_ratings` makes it of a log.
+        `lsdt.problems.from_ratings` makes it from a log.
 
     Examples
     --------
@@ -256,10 +256,10 @@ def _check_recorded_means(means: NDArray[np.float64], records: Records) -> None:
 def callable(
     draw: Callable[[int, np.random.Generator], float], sigma: float = 0.5, family: str = "bernoulli"
 ) -> Rewards:
-    """Rewards from a function ``draw(arm, rng)`` of yours; `rng` is a NumPy Generator of the study's seed.
+    """Rewards from a function ``draw(arm, rng)`` of yours; `rng` is a NumPy Generator seeded by the study.
 
-    Regret is still counted with the means of the problem. By default policies take the rewards as lying in
-    [0, 1]. A study on a cluster needs a function that can be sent there.
+    Regret is still counted with the means of the problem. By default policies assume rewards in [0, 1]. A
+    study on a cluster needs a function that can be sent there.
 
     Examples
     --------

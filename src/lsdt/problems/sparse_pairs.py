@@ -1,4 +1,4 @@
-"""The pairs to compare when there are far too many to compare them all."""
+"""A choice of pairs to compare when there are too many to compare all."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def draw_pairs(
     n_pairs : int
         How many pairs, at least one.
     locality : float
-        The share of the pairs whose second arm is drawn among those near the first; of others it is any arm.
+        The share of the pairs whose second arm is drawn among those near the first; else it is any arm.
     reach : float
-        How far apart near means are at most.
+        Largest distance between near means.
     seed : int
         The same seed gives the same pairs.
 

@@ -28,9 +28,8 @@ def write_pairs(
 ) -> None:
     """Write the pairs number ``first .. last - 1``.
 
-    ``windows[p]`` are the first position that is near to position p, and the one after the last; `position`
-    is the place of an arm in `order`. Everything about a pair follows from its number, so that pairs may be
-    written in blocks.
+    ``windows[p]`` are the first position near position p, and the one after the last; `position` is the
+    place of an arm in `order`. A pair depends on its number alone, so that pairs may be written in blocks.
     """
     n_arms = len(order)
     for number in range(first, last):
