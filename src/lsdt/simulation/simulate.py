@@ -88,7 +88,7 @@ def simulate(
         rewards. It counts neither as rounds nor as plays. By default nothing is known.
     prior_weight : float
         The probability with which each known reward is learned, above 0 and up to 1. A policy's own
-        ``lsdt.Policy(..., prior_weight=...)`` comes first; with 0 it starts without the prior.
+        ``lsdt.Policy(..., prior_weight=...)`` takes precedence; with 0 it starts without the prior.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal when the run takes more than two seconds. A
         function is called with the finished share, from 0 to 1, instead.
