@@ -30,9 +30,9 @@ METHODS = ("auto", "matrix", "uniform", "propensity")
 class LogRows:
     """A log, and the method by which it is replayed.
 
-    A row is a user with all ratings (``method='matrix'``), or one event. Of events, ``acceptance`` is the
-    probability with which each is used, ``weights`` one over the probability that it was logged with; both
-    are None where all events are alike.
+    A row is a user with all ratings (``method='matrix'``), or one event. For events, ``acceptance`` is the
+    probability with which each is used, ``weights`` one over its propensity; both are None if all events
+    count alike.
     """
 
     source: RatingLog | EventLog
@@ -41,7 +41,7 @@ class LogRows:
     note: str = ""
 
     def select(self, min_ratings: int | None, top: int | None) -> LogRows:
-        """Return the rows of the items with enough ratings, of those with the most."""
+        """Return the rows of items with at least `min_ratings` ratings, of these the `top` with the most."""
         selection = ItemSelection(min_ratings, top).checked()
         source, note = select_items(self.source, selection)
         return replace(self, source=source, note=note)
@@ -61,7 +61,7 @@ class LogRows:
         return replace(self, source=read_log(source, scale=(low, high)))
 
     def in_order_of_time(self) -> LogRows:
-        """Return the same rows in the order of time; users who rated come when they first did."""
+        """Return the same rows in the order of time; users come at the time of their first rating."""
         return replace(self, source=self.source.in_order_of_time())
 
     def divide_by_time(self, share: float) -> tuple[LogRows, LogRows]:
@@ -111,7 +111,7 @@ class LogRows:
 
     @cached_property
     def acceptance(self) -> NDArray[np.float64] | None:
-        """The probability with which each event is used; None where all are."""
+        """The probability with which each event is used; None if all are."""
         chances = getattr(self.source, "propensities", None)
         if self.method != "propensity" or chances is None:
             return None
@@ -119,7 +119,7 @@ class LogRows:
 
     @cached_property
     def weights(self) -> NDArray[np.float64] | None:
-        """One over the probability that an event was logged with, or over the clip where that is smaller."""
+        """One over the propensity of each event, or over the clip if that is larger."""
         chances = getattr(self.source, "propensities", None)
         if self.method != "propensity" or chances is None:
             return None
@@ -140,7 +140,7 @@ class LogRows:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the rows of the users trained on and of those tested.
 
-        Events come in random order, or `in_order`, as they are; ratings in the order of the users.
+        Events come in random order, or with `in_order` in that of the log; ratings in the order of the users.
         """
         if isinstance(self.source, RatingLog):
             return training, tested
@@ -152,7 +152,7 @@ class LogRows:
         return events[roles == 1], events[roles == 2]
 
     def coins(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw which rows are used."""
+        """Draw at random which rows are used, one flag per row."""
         n_rows = len(self.rows.starts) - 1
         return np.ones(n_rows, bool) if self.acceptance is None else rng.random(n_rows) < self.acceptance
 
@@ -175,21 +175,21 @@ class LogRows:
     def tallies(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the number of ratings of every item in some rows, and that number times their mean.
 
-        Where propensities are known the mean is weighted by one over them.
+        If propensities are known, the mean is weighted by one over them.
         """
         counts, (totals, sums) = np.zeros(self.n_items, np.int64), np.zeros((2, self.n_items))
         weights = np.zeros(0) if self.weights is None else self.weights
-        tally_rows(*self.rows, weights, np.sort(rows), counts, totals, sums)  # memory likes order
+        tally_rows(*self.rows, weights, np.sort(rows), counts, totals, sums)  # sorted for memory locality
         return counts, counts * np.divide(sums, totals, out=np.zeros(self.n_items), where=totals > 0)
 
     def means(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the mean of every item in some rows; NaN where it was not rated."""
+        """Return the mean of every item in some rows; NaN if it was not rated."""
         counts, sums = self.tallies(rows)
         means: NDArray[np.float64] = np.divide(sums, counts, np.full(self.n_items, np.nan), where=counts > 0)
         return means
 
     def items_of(self, side: SideInformation) -> NDArray[np.int64]:
-        """Return the item of every arm."""
+        """Return the item number of every arm."""
         if side.arm_ids is None or side.arm_ids == self.item_ids:
             if side.n_arms != self.n_items:
                 raise InvalidInput(
@@ -213,7 +213,7 @@ def read_log_rows(
     scale: tuple[float, float] | None,
     layout: dict[str, Any],
 ) -> LogRows:
-    """Read a log by a method, or by the one that fits it."""
+    """Read a log for a method; ``'auto'`` chooses the one that fits it."""
     method = checked_word(method, "method", METHODS)
     if isinstance(log, np.ndarray):
         log = RatingLog.from_matrix(log, scale=scale)

@@ -1,4 +1,4 @@
-"""Compiled side of `log_rows`: what some rows of a log say of every item."""
+"""Compiled side of `log_rows`: tallies of every item over some rows of a log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def tally_rows(
 ) -> None:
     """Add the ratings of some rows to the counts, weights and weighted sums of their items.
 
-    With no `weights`, an empty array, all are 1.
+    If `weights` is empty, all weights are 1.
     """
     for number in range(len(rows)):
         for place in range(starts[rows[number]], starts[rows[number] + 1]):

@@ -2,8 +2,7 @@ r"""Off-policy estimates: the value of a policy from events logged with known pr
 
 Event i showed item a_i, chosen with probability p_i, and was answered with r_i. A policy that would have
 chosen a_i with probability pi_i gives it the weight w_i = pi_i / p_i. With a model m of the answers, m_i
-that of the event,
-v_i = sum over all items a of pi(a) m(a), and n events:
+its prediction for the event, v_i = sum over all items a of pi(a) m(a), and n events:
 
 - IPS, inverse propensity scores (Horvitz and Thompson): ``sum w r / n``;
 - SNIPS, self-normalised (Hajek): ``sum w r / sum w``;
@@ -30,7 +29,7 @@ ESTIMATORS = ("ips", "snips", "dr")
 class Estimates(NamedTuple):
     """The value of a policy by IPS, SNIPS and DR, with standard errors.
 
-    ``effective`` is the number of equally weighted events that say as much.
+    ``effective`` is the number of equally weighted events that are worth as much.
     """
 
     values: tuple[float, float, float]
@@ -39,7 +38,7 @@ class Estimates(NamedTuple):
 
 
 def kish(weights: NDArray[Any]) -> float:
-    """Return the effective sample size: how many equal weights say as much, ``(sum w)^2 / sum w^2``."""
+    """Return the effective sample size: how many equal weights are worth as much, ``(sum w)^2 / sum w^2``."""
     squares = float(np.square(weights, dtype=np.float64).sum())
     return float(weights.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
@@ -57,13 +56,13 @@ def estimates(
     Parameters
     ----------
     rewards, weights, users : arrays
-        Of every event: the answer, the probability with which the policy would have shown the item over
-        that with which it was shown, the number of the user.
+        For every event: the answer, the policy's probability of showing the item over the one with which it
+        was shown, the number of the user.
     n_users : int
         Number of users.
     modelled, values : arrays
-        Of every event, what the model expects of the item that was shown, and of the policy. NaN where
-        there is no model, and then there is no DR.
+        For every event: the model's prediction for the item shown, and for the policy. NaN without a model;
+        then DR is NaN, too.
     """
     n_events, total = len(rewards), float(weights.sum())
     if total == 0.0:
@@ -74,7 +73,7 @@ def estimates(
     dr = float(robust.mean())
 
     def error(deviations: NDArray[np.float64]) -> float:
-        """Return the standard error of a mean, events of a user taken together."""
+        """Return the standard error of a mean, with events clustered by user."""
         return float(np.sqrt(np.square(np.bincount(users, deviations, n_users)).sum())) / n_events
 
     errors = error(terms - ips), error(weights * (rewards - snips)) * n_events / total, error(robust - dr)
@@ -84,12 +83,12 @@ def estimates(
 def acceptance(
     items: NDArray[Any], propensities: NDArray[np.float64], clip: float, n_items: int
 ) -> NDArray[np.float64]:
-    """Return the probability of taking each event, such that those taken look uniformly logged.
+    """Return the probability of taking each event, so that what is taken does not depend on the user.
 
     An event that showed item a with probability p is taken with probability c(a) / p, c(a) being the smallest
-    p with which a was shown, and at least `clip`. Whoever the user is, item a is then shown, and taken, with
-    probability c(a): which events of an item are taken has nothing to do with the user any more. Above `clip`
-    that is exact.
+    p with which a was shown, and at least `clip`. For every user, item a is then shown and taken with
+    probability c(a): which events of an item are taken no longer depends on the user. Above `clip` that is
+    exact.
     """
     smallest = np.full(n_items, math.inf)
     np.minimum.at(smallest, items, propensities)

@@ -1,4 +1,4 @@
-"""`lsdt.replays.policy_value`: what a policy that randomises is worth, from events of another policy."""
+"""`lsdt.replays.policy_value`: the value of a randomised policy, from events of another policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 _Z = 1.959963984540054  # of a 95% interval
-_SUM = 1e-6  # by which probabilities may miss 1
+_SUM = 1e-6  # by how much the sum of probabilities may differ from 1
 
 
 def policy_value(
@@ -39,23 +39,23 @@ def policy_value(
     Parameters
     ----------
     log : path, dataframe or EventLog
-        Events with the probability of what was shown, one a row; the columns are named below.
+        Events, one per row, with the probability of the item shown; the columns are named below.
     probabilities : mapping, or array of events by items
-        How likely the policy is to choose each item: by item where that is the same for all events (items
+        How likely the policy is to choose each item: by item if that is the same for all events (items
         left out have probability 0), else a row per event with the items in ascending order.
     model : mapping, or array of events by items, optional
         What each item is expected to pay, in the same form. Without it there is no doubly robust estimate.
     clip : float
-        The smallest logged probability that is believed; smaller ones are taken for it.
+        The smallest logged probability that is used; smaller ones are raised to it.
     user, item, rating, propensity : str or int
-        Names of the columns, as of `lsdt.ratings.read_events`. Events of one user count as one for the
-        intervals; ``user=None`` where every event is of another user.
+        Names of the columns, as in `lsdt.ratings.read_events`. Events of one user count as one for the
+        intervals; ``user=None`` if every event has a different user.
 
     Returns
     -------
     DataFrame
         A row per estimator, ``ips``, ``snips`` and, with a model, ``dr``: ``reward`` with its standard
-        error and 95% interval, and ``effective``, the number of equally weighted events that say as much.
+        error and 95% interval, and ``effective``, the number of equally weighted events worth as much.
 
     Examples
     --------

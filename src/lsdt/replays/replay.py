@@ -1,4 +1,4 @@
-"""`lsdt.replay`: policies on a log, over many splits of its users."""
+"""`lsdt.replay`: replay policies on a log, over many splits of its users."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lsdt.replays.splits import Remark
     from lsdt.side_information.arms import ArmId
 
-_BYTES_PER_SPLIT = 1000.0  # the call that plays it, and what it answers
+_BYTES_PER_SPLIT = 1000.0  # the call that plays it, and its result
 
 # Arguments of `lsdt.from_ratings` for each word.
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -78,28 +78,27 @@ def replay(
 ) -> ReplayResult:
     """Estimate from recorded ratings what policies would have earned.
 
-    The users are divided at random, many times: side information and priors come from those trained on,
-    and the policies are replayed on the others, the same ones in the same order for all of them. Or the
-    training comes first in time (`chronological`), or is a log of its own (`test_log`). A policy that cannot
-    play on what is known in a split is left out there, and ``notes`` say so. Results do not depend on the
-    number of workers. Interrupted by Ctrl-C, the splits that are finished come back as a
-    partial result.
+    The users are divided at random, many times: side information and priors come from those trained on, and
+    all policies are replayed on the others, in the same order. Alternatively, policies are trained on the
+    earliest ratings (`chronological`) or on a separate log (`test_log`). A policy that cannot play with the
+    side information of a split is left out there, and ``notes`` say so. Results do not depend on the number
+    of workers. After Ctrl-C, the finished splits are returned as a partial result.
 
     Parameters
     ----------
     log : path, dataframe, RatingLog, EventLog or array
-        Ratings or events, one a row; or users by items, NaN where a user did not rate an item.
+        Ratings or events, one per row; or users by items, NaN where a user did not rate an item.
     policies : list
         Names, words such as ``'ts@paper:prior_weight=1'``, `lsdt.Policy` values or policies of your own, as
-        of `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` to measure them by.
+        in `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` as baselines.
     user, item, rating, propensity : str or int
-        Names of the columns; ``user=None`` where every event is of another user.
+        Names of the columns; ``user=None`` if every event has a different user.
     method : {'auto', 'matrix', 'uniform', 'propensity'}
         What the log is: ratings that users gave to items (``'matrix'``), events whose items were chosen
-        uniformly at random, or with known probabilities. By default ``'propensity'`` where there is a column
-        of them, else ``'matrix'``.
+        uniformly at random, or with known probabilities. By default ``'propensity'`` if these are given, else
+        ``'uniform'`` for an EventLog and ``'matrix'`` for any other log.
     horizon : int, optional
-        Number of rounds, fewer where the log ends; by default half of an item's answers, on average.
+        Number of rounds, fewer if the log ends; by default half of an item's answers, on average.
     splits : int
         How often the users are divided.
     train : float, optional
@@ -110,46 +109,46 @@ def replay(
         users tested are the same ones in the same order whatever `train` is, so that replays with more and
         less training can be compared split by split.
     test_log : path, dataframe, RatingLog, EventLog or array, optional
-        Ratings to test on; `log` is then trained on alone. Items that only one of the two knows are left out.
-        Users are those of each log: one who is in both counts twice.
+        Ratings to test on; `log` is then used for training only. Items that are not rated in both are left
+        out. A user who is in both logs counts as two.
     time : str or int, optional
         The column of times, for `chronological`.
     chronological : bool
-        Whether the training comes first and users are tested in the order of time, when they first rated
-        something later. Every split then tests another random half of them (or the share `test`), so that
-        intervals mean something; a single split tests all.
+        Whether training comes first in time and users are tested in the order of their first rating after
+        it. Every split then tests another random half of them (or the share `test`), so that intervals mean
+        something; a single split tests all.
     side : {'interval', 'paper'}, SideInformation, callable or None
         What is known of the items: what `lsdt.from_ratings` finds in the ratings trained on, by the rule of
-        that name (``'paper'`` with the paper's search for epsilon); what a function of yours, called with
-        these ratings, returns; the same in all splits; or nothing. It is computed only if a policy uses it,
-        and its epsilon is on the scale from 0 to 1.
+        that name (``'paper'`` with the paper's search for epsilon); what your function returns for these
+        ratings; a value for all splits; or None for nothing. It is computed only if a policy uses it, and its
+        epsilon is on the scale from 0 to 1.
     epsilon : float or 'auto'
-        For ``'interval'`` and ``'paper'``, as of `lsdt.from_ratings`.
+        For ``'interval'`` and ``'paper'``, as in `lsdt.from_ratings`.
     relations : {'ranges', 'threshold'}, optional
-        For ``'interval'``, as of `lsdt.from_ratings`: ranges by default, a threshold where an epsilon is
+        For ``'interval'``, as in `lsdt.from_ratings`: ranges by default, a threshold if an epsilon is
         given. Ranges are read by policies on the candidates of ``'order'`` and ``'propagation'``
         (``'ts@order'``), not by those of the paper.
     prior_weight : float
         The weight with which policies learn the ratings trained on before their first round; 0, the default,
-        means without. A policy's own ``prior_weight`` goes before it.
+        means no prior. A policy's own ``prior_weight`` takes precedence.
     clip : float
-        The smallest propensity that is believed; smaller ones are taken for it. 0 believes all.
+        The smallest propensity that is used; smaller ones are raised to it. 0 changes none.
     duplicates : {'error', 'last', 'mean'}
-        What to do where a user rated an item twice, for ``'matrix'``.
+        What to do if a user rated an item twice, for ``'matrix'``.
     scale : tuple of float, optional
         The ends of the scale of ratings; by default the smallest and the largest.
     sep, header
-        What separates the columns of a file of text, and whether its first line names them; as of
+        The column separator of a text file, and whether its first line names the columns; as in
         `lsdt.ratings.read_log`.
     min_ratings, top : int, optional
         Leave out items with fewer ratings (or events) than `min_ratings`, and of the others all but the `top`
         with the most.
     checkpoints : int or list of int, optional
-        Rounds at which rewards are recorded, as of `lsdt.simulate`.
+        Rounds at which rewards are recorded, as in `lsdt.simulate`.
     seed : int
         The same seed gives the same result, bit for bit.
     n_jobs, progress
-        As of `lsdt.simulate`.
+        As in `lsdt.simulate`.
 
     Returns
     -------
@@ -224,7 +223,7 @@ def replay(
 def _own_training(
     rows: LogRows, test_rows: LogRows | None, train: Any, in_order: bool
 ) -> tuple[LogRows | None, LogRows, tuple[str, ...]]:
-    """Return the log to train on, where it is one of its own, the log to test on, and notes on them."""
+    """Return the log to train on, or None if it is not separate, the log to test on, and notes on them."""
     if test_rows is None and not in_order:
         return None, rows, ()
     if test_rows is None:
@@ -263,7 +262,7 @@ def _rated(log: LogRows) -> list[ArmId]:
 
 
 def _own_share(train: Any, training: LogRows) -> int:
-    """Return how many users of a training log to train on; by default all."""
+    """Return how many users of a separate training log to train on; by default all."""
     share = 1.0 if train is None else checked_share(train, "train")
     n_training = round(share * training.n_users)
     if n_training < 1:
@@ -274,12 +273,12 @@ def _own_share(train: Any, training: LogRows) -> int:
 
 
 def _steps_of(side: Any, listed: list[Any]) -> OfflineSteps | None:
-    """Return the offline steps of the same side information for all splits, taken once."""
+    """Return the offline steps, taken once, if all splits share their side information; otherwise None."""
     if not isinstance(side, SideInformation):
         return None
     steps = OfflineSteps(side)
     for competitor in listed:
-        with suppress(Unsupported, InconsistentSideInformation):  # every split says so
+        with suppress(Unsupported, InconsistentSideInformation):  # every split reports it
             steps.of(competitor.on)
     return steps
 

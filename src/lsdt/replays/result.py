@@ -39,7 +39,7 @@ _ASSUMED = {
         "chosen for every user."
     ),
 }
-_UNLIKELY = 1e-3  # items shown as unequally as this by chance were not chosen uniformly
+_UNLIKELY = 1e-3  # p value below which items were not chosen uniformly
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,8 +47,8 @@ class ReplayResult(SimulationResult):
     """Rewards of policies in replays of a log; a replication is a split of the users.
 
     It is a `SimulationResult`, on the scale of the ratings: ``reward`` is the sum of the answers, ``regret``
-    what always playing the best item of the users tested, in hindsight, would have added by the items' means.
-    Both are NaN at rounds that the log could not answer.
+    how much more always playing the best item, in hindsight, would have earned by the items' means among the
+    users tested. Both are NaN at rounds that the log could not answer.
 
     Attributes
     ----------
@@ -78,8 +78,8 @@ class ReplayResult(SimulationResult):
     def users(self, split: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the users that a split trained on and those that it tested, by their number in the log.
 
-        With a log to test on, those tested are numbered in that one. In the order of time, both are numbered
-        as in ``log.divide_by_time(train)``.
+        With a `test_log`, those tested are numbered in that one. If `chronological`, both are numbered as in
+        ``log.divide_by_time(train)``.
 
         Examples
         --------
@@ -97,7 +97,7 @@ class ReplayResult(SimulationResult):
         return divide_users(rng, n_users, n_training, n_tested, own, in_order)
 
     def played(self, policy: Any) -> NDArray[np.bool_]:
-        """Return in which splits the policy could play on what was known; averages are over these."""
+        """Return for every split whether the policy could play; averages are over those splits."""
         return self.answers.arms[:, self._at(policy)] > 0
 
     def effective(self, policy: Any) -> NDArray[np.float64]:
@@ -116,7 +116,7 @@ class ReplayResult(SimulationResult):
         return means
 
     def enough(self, policy: Any) -> bool:
-        """Say whether there were enough answers for the average to mean anything; `summary` says why not."""
+        """Return whether there were enough answers for a meaningful average; `summary` says why not."""
         return not self._lack(self._at(policy))
 
     def _lack(self, column: int) -> str:
@@ -140,7 +140,7 @@ class ReplayResult(SimulationResult):
 
     @property
     def _share_trained(self) -> float:
-        """The share of the users that is trained on; a training of its own is given, and not drawn."""
+        """The share of the users that is trained on; 0 for a separate training log, which is not drawn."""
         if "training_users" in self.problem:
             return 0.0
         return float(self.problem["trained_on"] / self.problem["users"])
@@ -220,11 +220,11 @@ class ReplayResult(SimulationResult):
     def estimates(self) -> pd.DataFrame:
         """Return the value, on the users tested, of what each policy has learned in training.
 
-        That is the item that it settles on; a policy that draws its choice at random, such as ``ts``, goes
-        on to do so with the probabilities that it has after training. One row per policy and estimator, of
-        a log with propensities: ``ips``, ``snips`` or ``dr``, with the effective number of events. The 95%
-        intervals add the variance over the users tested, whom all splits share, and that over the users
-        trained on, whom they share in part.
+        That is the item that it settles on; a policy that draws its choice at random, such as ``ts``, keeps
+        drawing with its probabilities after training. For a log with propensities: one row per policy and
+        estimator, ``ips``, ``snips`` or ``dr``, with the effective number of events. The 95% intervals add
+        the variance over the users tested, whom all splits share, and that over the users trained on, whom
+        they share in part.
         """
         import pandas as pd
 
@@ -273,8 +273,8 @@ def split_interval(
     Splits share users, so that their results vary less among themselves than results of new users would. If
     two splits have a share rho of the users that matter in common, the variance v among n splits is (1 - rho)
     times that of a single one, and the variance of their mean v (1 / n + rho / (1 - rho)) (Nadeau and Bengio,
-    2003, who divide the data into parts to train and to test on), plus what variance is known to be `shared`
-    by all splits. Student's t has n - 1 degrees.
+    2003, who divide the data into parts to train and to test on), plus the variance that is `shared` by all
+    splits. Student's t has n - 1 degrees.
     """
     from scipy.special import stdtrit
 
@@ -294,11 +294,11 @@ def within_scale(
     low: float,
     high: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of intervals around means that stay within the scale.
+    """Return the ends of intervals around means, kept within the scale.
 
-    The half-widths are put on the scale of log-odds, by its slope at the mean, and the ends brought back.
-    Around a mean at an end of the scale, where nothing varies, the interval is that of so many equal
-    answers: at the upper end of 0 successes in n tries, ``1 - 0.025^(1/n)``.
+    The half-widths are converted to log-odds by the slope at the mean, and the ends converted back. For a
+    mean at an end of the scale, where nothing varies, the interval is that of `effective` equal answers: for
+    0 successes in n tries it ends at ``1 - 0.025^(1/n)``.
     """
     from scipy.special import expit, logit
 
@@ -318,7 +318,7 @@ def within_scale(
 def split_intervals(
     values: NDArray[Any], played: NDArray[np.bool_], overlap: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return the same for every policy, over the splits in which it played."""
+    """Return the `split_interval` of every policy, over the splits in which it played."""
     columns = zip(values.T, played.T, overlap, strict=True)
     found = [split_interval(column[rows], share) for column, rows, share in columns]
     mean, low, high = np.array(found, np.float64).T
@@ -328,7 +328,7 @@ def split_intervals(
 def too_few(answers: Answers, column: int, horizon: int, ends: tuple[float, float] | None) -> str:
     """Return why the answers of a policy mean nothing, or an empty text.
 
-    `ends` are the two values that answers have, such as no click and click; None where they have more.
+    `ends` are the two values of the answers, such as no click and click; None if they have more.
     """
     played = answers.arms[:, column] > 0
     if not played.any():
@@ -360,7 +360,7 @@ def notes_of(
     serious, notes = _failures(study, answers, remarks), [_ASSUMED[study.log.method]]
     for column, competitor in enumerate(study.competitors):
         played = answers.arms[:, column] > 0
-        if not played.any():  # which has been said
+        if not played.any():  # already reported
             continue
         ends = (study.log.low, study.log.high) if study.log.is_two_valued else None
         reason = too_few(answers, column, study.horizon, ends)
@@ -388,7 +388,7 @@ def notes_of(
 
 
 def _failures(study: ReplayStudy, answers: Answers, remarks: dict[int, list[Remark]]) -> list[str]:
-    """Say which policies could not play, and which had to play without relations."""
+    """Report the policies that could not play, and those that had to play without relations."""
     said, splits = [], counted(len(answers.arms), "split")
     listed = [(number, remark) for number in sorted(remarks) for remark in remarks[number]]
     for column, competitor in enumerate(study.competitors):
@@ -418,7 +418,7 @@ _HELP = "Train on more users (train), or keep fewer items (min_ratings, top)"
 
 
 def _without_relations(study: ReplayStudy, answers: Answers, *, every: bool) -> list[str]:
-    """Say in how many splits nothing was found: a warning if in every one of them, a note if in some."""
+    """Report in how many splits no relation was found, if in `every` split, or if in some but not all."""
     without = answers.relations[:, 0] == 0
     if not without.any() or without.all() != every:
         return []
@@ -438,7 +438,7 @@ def _is_of_ranges(study: ReplayStudy) -> bool:
 
 
 def _notes_on_candidates(study: ReplayStudy, answers: Answers, remarks: dict[int, list[Remark]]) -> list[str]:
-    """Name the policies that were to play on the candidates, and played on all items."""
+    """Report the policies that should play on the candidates but played on all items."""
     contradicted = {remark.column for said in remarks.values() for remark in said}
     on_all = [
         competitor
@@ -456,7 +456,7 @@ def _notes_on_candidates(study: ReplayStudy, answers: Answers, remarks: dict[int
             "ts@order."
         ]
     same = [repr(each.label) for each in on_all]
-    if not same or (answers.relations == 0).all():  # which has been said
+    if not same or (answers.relations == 0).all():  # already reported
         return []
     found = answers.relations[:, 0]
     pairs = study.log.n_items * (study.log.n_items - 1) // 2
@@ -469,7 +469,7 @@ def _notes_on_candidates(study: ReplayStudy, answers: Answers, remarks: dict[int
 
 
 def _notes_on_priors(study: ReplayStudy) -> list[str]:
-    """Name the policies that learn the ratings from which their relations were found."""
+    """Report the policies that learn the ratings from which their relations were found."""
     if study.side is None or isinstance(study.side, SideInformation):
         return []
     twice = [

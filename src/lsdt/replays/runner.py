@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from lsdt.policies.policy import Begun
 
-_STEPS = 20_000_000  # rounds times arms between two looks at whether to stop
+_STEPS = 20_000_000  # rounds times arms between two calls of `stop`
 
 
 class UserRows(NamedTuple):
-    """Ratings user by user, or one event a row: those of row u are ``ratings[starts[u]:starts[u + 1]]``."""
+    """Ratings by user, or one event per row: those of row u are ``ratings[starts[u]:starts[u + 1]]``."""
 
     starts: NDArray[Any]
     items: NDArray[Any]
@@ -54,7 +54,7 @@ class ReplayHistory:
     rewards : array of float
         The ratings.
     spent : int
-        Users that came by, those passed over included.
+        Users that came, including those passed over.
     horizon : int
         Number of rounds requested.
     """
@@ -91,13 +91,13 @@ def replay_once(
         A policy before its first round, as `Policy.begin` returns it, or after it learned a prior. Its
         player is any object with ``select()`` and ``update(arm, reward)``; compiled ones run in one loop.
     ratings : RatingLog, or array_like of shape (users, items)
-        NaN where a user did not rate an item. A log is the fastest: it is taken as it is.
+        NaN where a user did not rate an item. A log is the fastest: it needs no conversion.
     horizon : int
         Number of rounds; fewer are played when the users run out.
     order : array_like of int, optional
         The users that come, in that order; by default all of them in the order of the rows.
     stop : callable, optional
-        Called now and then; when it returns True the replay ends.
+        Called from time to time; when it returns True the replay ends.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def replay_once(
         _replay_in_python(begun.player, crowd, diary)
     answered, spent = map(int, diary.clock)
     if spent < 0:
-        checked_choice(answered, len(begun.arms))  # where compiled code leaves the arm that it was given
+        checked_choice(answered, len(begun.arms))  # compiled code leaves an invalid arm here
     return ReplayHistory(
         diary.items[:answered], diary.users[:answered], diary.rewards[:answered], spent, rounds
     )
@@ -145,7 +145,7 @@ def _replay_compiled(player: Player, crowd: Crowd, diary: Diary, stop: Callable[
     while True:
         aim = min(diary.clock[0] + chunk, room)
         player.replay(crowd, diary, chunk)
-        done = diary.clock[1] < 0 or diary.clock[0] < aim or aim == room  # wrong arm, nobody left, enough
+        done = diary.clock[1] < 0 or diary.clock[0] < aim or aim == room  # bad arm, no users left, all played
         if done or (stop is not None and stop()):
             return
 
@@ -194,8 +194,8 @@ def _checked_crowd(
 
 
 def _rows_of(ratings: Any, last: int) -> UserRows:
-    """Return ratings user by user; `last` is the last item that the policy plays."""
-    if isinstance(ratings, UserRows):  # from within: known to be right
+    """Return ratings by user; `last` is the largest item number that the policy plays."""
+    if isinstance(ratings, UserRows):  # internal, already checked
         return ratings
     if isinstance(ratings, RatingLog):
         rows, n_items = UserRows(ratings.starts, ratings.items, ratings.ratings), ratings.n_items

@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     SideOf = Callable[[RatingLog], SideInformation]
 
 WHOLE = ("matched", "spent", "arms", "relations", "choice")  # answers that are whole numbers
-_DRAWS = 4_000  # of a policy's choice after training, for the probabilities with which it plays each item
+_DRAWS = 4_000  # of a policy's choice after training, to estimate its probability of playing each item
 BOUNDED = RewardModel("bernoulli", 0.5)  # what is known of ratings from 0 to 1
 
 
 class Remark(NamedTuple):
     """What went wrong for one policy of a split.
 
-    With relations that contradict one another (`contradicts`) it played on all items, unless it could not
-    play at all.
+    If the relations contradict one another (`contradicts`), it played on all items, unless it could not play
+    at all.
     """
 
     column: int
@@ -73,9 +73,9 @@ class ReplayStudy(NamedTuple):
     seed: int
     token: Token
     notes: tuple[str, ...] = ()
-    training: LogRows | None = None  # where it is a log of its own
+    training: LogRows | None = None  # if it is a separate log
     in_order: bool = False  # of time
-    steps: OfflineSteps | None = None  # where all splits have the same side information
+    steps: OfflineSteps | None = None  # if all splits have the same side information
 
     @property
     def trained(self) -> LogRows:
@@ -91,13 +91,12 @@ class ReplayStudy(NamedTuple):
 class Answers(NamedTuple):
     """How many answers the log gave, and estimates from them: arrays over (split, policy).
 
-    ``matched`` rounds were answered after ``spent`` users or events had come by; ``effective`` is the number
-    of equally busy users that is worth, ``earned`` the sum of all answers, ``overlap`` how much of it another
-    split is expected to use too. The policy played on ``arms`` items; ``relations`` were found in training,
-    -1 where none were looked for. For propensities only: ``choice``, the item that the policy settles on in
-    training, and by the three estimators of `off_policy`, with their standard errors, what that is worth,
-    or for a policy that draws its choice at random what it is worth to go on drawing as it does after
-    training.
+    ``matched`` rounds were answered by ``spent`` users or events; ``effective`` is the number of equally busy
+    users that are worth as much, ``earned`` the sum of all answers, ``overlap`` the share of the data that
+    another split is expected to use too. The policy played on ``arms`` items; ``relations`` is how many were
+    found in training, -1 if none were looked for. For propensities only: ``choice``, the item that the policy
+    settles on in training, and its value by the three estimators of `off_policy`, with standard errors; for a
+    policy that draws its choice at random, the value of its probabilities after training.
     """
 
     matched: NDArray[np.int64]
@@ -124,7 +123,7 @@ class Answers(NamedTuple):
 class Split(NamedTuple):
     """One split of the users, the same for all policies.
 
-    ``order`` are the rows that come by in the test, ``prior`` the ratings of the users trained on, ``means``
+    ``order`` are the rows that come in the test, ``prior`` the ratings of the users trained on, ``means``
     the mean of every item among the users tested; the tallies are those of the users trained on.
     """
 
@@ -159,8 +158,8 @@ def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, Answers]:
 def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, Answers, list[Remark]]:
     """Replay all policies on one split: the job of a worker.
 
-    A policy that cannot play on what is known in this split is left out; where the relations contradict one
-    another, it plays without them.
+    A policy that cannot play with the side information of this split is left out; if the relations contradict
+    one another, it plays without them.
     """
     stop = event_of(study.token)
     split = _draw_split(study, number)
@@ -198,10 +197,10 @@ def divide_users(
     training_users: int | None = None,
     in_order: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Shuffle the users: the first are trained on, the last are tested, whatever the number of the first.
+    """Shuffle the users; return the first to train on, and the last to test, whatever `n_training` is.
 
-    Where the training has users of its own, they are shuffled apart. Those tested stay in order if they come
-    in the order of time.
+    With `training_users`, a separate log to train on, its users are shuffled by themselves. With `in_order`,
+    the users tested keep the order of time.
     """
     users = rng.permutation(n_users)
     tested = users[n_users - n_tested :]
@@ -251,9 +250,9 @@ def _is_found(study: ReplayStudy) -> bool:
 
 
 def _count_relations(side: SideInformation) -> int:
-    """Return how many relations there are; ranges that order no pair by themselves count too, if any does.
+    """Return the number of relations; ranges count only if at least one of them orders its pair.
 
-    Where none does, equal means satisfy all ranges: nothing is known of which item is the best.
+    If none does, equal means satisfy all ranges: nothing is known of which item is the best.
     """
     ranges = 0
     if side.ranges is not None and len(side.ranges.ordered_pairs()):
@@ -268,9 +267,9 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
     if study.side is None or not _is_found(study):
         return SideInformation(study.log.n_items, arm_ids=study.log.item_ids)
     try:
-        with without_rating_warnings():  # each split would say again what is wrong with the ratings
+        with without_rating_warnings():  # every split would repeat the warnings about the ratings
             side = study.side(study.trained.training_log(split.training))
-    except NoRelations:  # a note counts such splits; any epsilon is right where there are no relations
+    except NoRelations:  # a note counts such splits; without relations any epsilon is right
         return SideInformation(study.log.n_items, arm_ids=study.log.item_ids, epsilon=1.0)
     except InvalidInput as error:
         raise InvalidInput(
@@ -284,7 +283,7 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
 def _choose_item(
     study: ReplayStudy, split: Split, competitor: Competitor, side: SideInformation
 ) -> Competitor:
-    """Return the policy, with `best_training_mean` replaced by the item that it means in this split."""
+    """Return the policy; for `best_training_mean`, one that always plays the best item of this training."""
     if not isinstance(competitor, BestTrainingMean):
         return competitor
     playable = np.zeros(study.log.n_items, bool)
@@ -307,7 +306,7 @@ class _Run(NamedTuple):
     relations: int
 
     def begin(self) -> Begun:
-        """Return the policy before its first round, its arms numbered as the items are."""
+        """Return the policy, ready for its first round, with its arms as item numbers."""
         stream = self.split.stream.copy()
         begun = self.competitor.begin(
             self.side, BOUNDED, self.study.horizon, stream, self.found.of(self.competitor.on)
@@ -367,8 +366,8 @@ class _Run(NamedTuple):
     def _choice(self, known: Prior | None) -> tuple[int, NDArray[np.float64]]:
         """Return the item the policy settles on in training, and how likely it then is to play each item.
 
-        It settles on the best item of those it met. A policy that draws its choice at random goes on to do
-        so, with the probabilities that it has after training.
+        It settles on the best item that it met. A policy that draws its choice at random keeps drawing, with
+        the probabilities that it has after training.
         """
         log = self.study.log
         if isinstance(self.competitor, Always):
@@ -420,7 +419,7 @@ class _Run(NamedTuple):
 
 
 def _always(item: int, n_items: int) -> NDArray[np.float64]:
-    """Return the probabilities of a policy that always plays one item; all 0 where there is none."""
+    """Return the probabilities of a policy that always plays `item`; all 0 if it is -1."""
     probabilities = np.zeros(n_items)
     if item >= 0:
         probabilities[item] = 1.0
