@@ -19,7 +19,7 @@ MOST_FIELD = 131_072  # characters of a field, in files of text and in Parquet: 
 
 
 def checked_path(path: Any, name: str = "path") -> Path:
-    """Return a path as a user gave it, or say what is wrong with it."""
+    """Return a user's path as a `Path`, or say what is wrong with it."""
     if not isinstance(path, (str, os.PathLike)) or isinstance(path, bytes):
         raise InvalidInput(f"{name} must be a path, as text or pathlib.Path; got {path!r}")
     text = os.fspath(path)
@@ -35,9 +35,9 @@ def checked_path(path: Any, name: str = "path") -> Path:
 
 
 def csv_rows(lines: Iterable[str], before: int = 0, **layout: Any) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the line in which a row ends, and its fields.
+    """Yield, for every row, the number of its last line and its fields.
 
-    `before` is the number of lines that were read before these, `layout` what `csv.reader` takes.
+    `before` is the number of lines that were read before these, `layout` options of `csv.reader`.
     """
     reader = csv.reader(lines, **layout)
     while True:

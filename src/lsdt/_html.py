@@ -1,9 +1,8 @@
-"""What notebooks show of a value: plain HTML and inline SVG, readable on light and dark pages alike.
+"""Values as notebooks show them: plain HTML and inline SVG, readable on light and dark pages alike.
 
 Text has the colour of the page, lines and areas are shades of it or one of a few colours that stand out on
-white and on black. Whatever comes from a user is escaped here: functions take plain text, and only what is an
-`Html` already goes through as it is. Values are shown by a sample where they are large, and nothing is
-computed that takes long.
+white and on black. All text from users is escaped here: functions take plain text, and only an `Html` passes
+unchanged. Large values are shown by a sample, and nothing is computed that takes long.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
 
 MOST_NAMES = 24  # arms listed by name
 MOST_ROWS = 12  # of a table
-MOST_DRAWN = 40  # arms of a picture with a mark for every one of them
+MOST_DRAWN = 40  # arms of a picture with a mark per arm
 BLUE, ORANGE, GREEN, PURPLE = "#2f86c9", "#d55e00", "#009e73", "#b565a7"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#c08a00", "#3fa3a3", "#8c8c8c")
 
-_MOST_TEXT = 400  # letters of one value
+_MOST_TEXT = 400  # characters of one value
 _JOINERS = "\u200c\u200d"  # without which some scripts and emoji fall apart
 _FONT = 'font-family="system-ui,sans-serif"'
 _STYLE = """\
@@ -58,7 +57,7 @@ class Html(str):
 
 
 def escaped(value: object, most: int = _MOST_TEXT) -> Html:
-    """Return a value as escaped text, shortened in the middle; what steers the page is spelled out."""
+    """Return a value as escaped text, shortened in the middle; control characters are spelled out."""
     if isinstance(value, Html):
         return value
     plain = str(value)
@@ -136,13 +135,13 @@ def _more(n_left: int) -> str:
 
 
 def card(kind: str, lead: object, *parts: Html) -> Html:
-    """Return what is shown of one value: its kind, a line that says the most, and parts."""
+    """Return the card of one value: its kind, a lead line, and parts."""
     head = f'<div class="lsdt-head"><b>{escaped(kind)}</b><span>{escaped(lead, 2_000)}</span></div>'
     return Html(f'<div class="lsdt"><style>{_STYLE}</style>{head}{"".join(parts)}</div>')
 
 
 def facts(known: Mapping[str, Any]) -> Html:
-    """Return names and values below one another; what is None or empty is left out."""
+    """Return a table of names and values; those that are None or empty are left out."""
     rows = [
         f"<tr><th>{escaped(name)}</th><td>{shown(value)}</td></tr>"
         for name, value in known.items()
@@ -152,7 +151,7 @@ def facts(known: Mapping[str, Any]) -> Html:
 
 
 def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]], n_rows: int | None = None) -> Html:
-    """Return a table of the first rows; of how many, if there are more than are given."""
+    """Return a table of the first rows; `n_rows` is how many there are, if more than `rows`."""
     if not rows:
         return Html("")
     head = "".join(f"<th>{escaped(name)}</th>" for name in names)
@@ -169,13 +168,13 @@ def _cell(value: Any) -> str:
 
 
 def fold(summary: object, *parts: Html) -> Html:
-    """Return parts that are seen when one clicks on their summary; nothing without parts."""
+    """Return parts that unfold on a click on their summary; nothing without parts."""
     inside = "".join(parts)
     return Html(f"<details><summary>{escaped(summary)}</summary>{inside}</details>" if inside else "")
 
 
 def name_list(labels: Iterable[object], n_names: int) -> Html:
-    """Return the first of many names, each in a frame; `labels` may hold just these."""
+    """Return the first of `n_names` names, each in a frame; `labels` may hold only these."""
     few: list[str] = []
     for label in labels:
         if len(few) == MOST_NAMES:
@@ -210,7 +209,7 @@ def _paint(colour: str | None) -> str:
 
 
 def share_bar(parts: Sequence[tuple[str, float, str | None]]) -> Html:
-    """Return a bar cut in parts: of each its name, its size and its colour, None for a shade of the text."""
+    """Return a bar of parts, each a name, a size and a colour; None is a shade of the text colour."""
     parts = [part for part in parts if part[1] > 0]
     total = sum(size for _, size, _ in parts)
     if not parts:
@@ -311,7 +310,7 @@ def level_bar(value: float, most: float, colour: str | None = None) -> Html:
 
 
 def matrix(n_arms: int, similar: Iterable[Sequence[int]], dissimilar: Iterable[Sequence[int]]) -> Html:
-    """Return the pairs of few arms as a square: blue fields where similar, orange ones where dissimilar."""
+    """Return the pairs of a few arms as a square: blue cells for similar, orange ones for dissimilar."""
     cell = 5.0 if n_arms > 20 else 8.0 if n_arms > 12 else 14.0
     width = cell * n_arms
 
@@ -333,7 +332,7 @@ def matrix(n_arms: int, similar: Iterable[Sequence[int]], dissimilar: Iterable[S
 
 
 def intervals(left: NDArray[np.float64], width: float, label: str) -> Html:
-    """Return few intervals of one length, in rows in the order of their left ends."""
+    """Return a few intervals of the same length, one per row, ordered by their left ends."""
     low, reach = float(left.min()), float(np.ptp(left)) + width
     bars = [
         f'<rect x="{400.0 * (start - low) / reach:.1f}" y="{7 * row + 1}" '
@@ -345,7 +344,7 @@ def intervals(left: NDArray[np.float64], width: float, label: str) -> Html:
 
 
 def relation_graph(relations: Sequence[Sequence[Any]], centre: object = None, most: int = 12) -> Html:
-    """Return few arms on a circle with their relations: (a, b, word, ...); nothing for many arms.
+    """Return 2 to `most` arms on a circle with their relations (a, b, word, ...); otherwise nothing.
 
     Similar pairs are joined by lines, dissimilar ones by dashes, and an arrow leads from a better arm to the
     other.

@@ -1,7 +1,7 @@
-"""Progress of long work: a bar on a terminal, or a function of the caller.
+"""Progress of long work: a bar on a terminal, or calls of a function.
 
 A computation opens `progress_of`, and loops below it, at any depth, go through `track`. Without one open, and
-inside `without_progress`, `track` is the plain loop.
+inside `without_progress`, `track` is a plain loop.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Item = TypeVar("Item")
 
 _QUIET_SECONDS = 2.0
 
-# Called, and left out from then on, when code has to be compiled because it is not on disk yet.
+# Callbacks, each called once, when code has to be compiled because it is not on disk yet.
 on_compilation: list[Callable[[], None]] = []
 
 
 class ProgressBar:
-    """One bar, or calls of a function with the share that is done.
+    """A bar, or calls of a function with the share that is done.
 
     Parameters
     ----------
     total : int or None
-        How many units there are, if that is known.
+        Number of units, if known.
     unit : str
-        What they are called.
+        Their name.
     progress : bool, function or None
         Show a bar or not; by default on a terminal or in a notebook, when the work takes more than two
         seconds. A function is called with the share that is done.
@@ -47,13 +47,13 @@ class ProgressBar:
         show = _is_watched() if progress is None else progress is True
         delay = 0 if progress is True else _QUIET_SECONDS
         self._bar: Any = None
-        if show:  # tqdm makes a lock among processes even for a bar that is not shown
+        if show:  # tqdm makes an interprocess lock even for a bar that is not shown
             self._bar = _bar_class()(total=total, unit=f" {unit}", delay=delay, leave=False)
         self._total, self._done = total, 0
         self._call: Callable[[float], None] | None = progress if callable(progress) else None
 
     def update(self, more: int = 1) -> None:
-        """Add what is done."""
+        """Add finished units."""
         self._done += more
         if self._bar is not None:
             self._bar.update(more)
@@ -61,15 +61,15 @@ class ProgressBar:
             self._call(self._done / self._total)
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar is not None:
             self._bar.close()
 
 
 def _bar_class() -> Any:
-    """Return the bar of a notebook where that can be shown, else the one of text.
+    """Return the notebook bar if it can be shown, else the text bar.
 
-    `tqdm.auto` would warn where ipywidgets is missing, and take an IPython terminal for a notebook.
+    `tqdm.auto` would warn if ipywidgets is missing, and mistake an IPython terminal for a notebook.
     """
     from tqdm import tqdm
 
@@ -77,10 +77,10 @@ def _bar_class() -> Any:
 
 
 class _NotebookBar:
-    """A bar as a widget, of which nothing is left when it is closed.
+    """A bar as a widget that leaves nothing behind when it is closed.
 
-    tqdm would leave what the widget said first, as text: a notebook that was saved shows that wherever no
-    widgets run.
+    tqdm would leave the first state of the widget as text, which a saved notebook shows wherever no widgets
+    run.
     """
 
     def __init__(self, *, delay: float, **options: Any) -> None:
@@ -98,19 +98,19 @@ class _NotebookBar:
             self._shown = display(self._bar.container, display_id=True)
 
     def update(self, more: int) -> None:
-        """Add what is done."""
+        """Add finished units."""
         self._bar.update(more)
         self._show()
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         self._bar.close()
         if self._shown is not None:
             self._shown.update({"text/plain": ""}, raw=True)
 
 
 def _is_watched() -> bool:
-    """Return whether somebody sees what is written: on a terminal, or in a notebook."""
+    """Return whether a user sees the output: on a terminal, or in a notebook."""
     return sys.stderr.isatty() or _is_notebook()
 
 
@@ -132,7 +132,7 @@ class _Work:
         return ProgressBar(total, unit, lambda share: self.tell(begin + (end - begin) * share))
 
     def tell(self, share: float) -> None:
-        """Call the function of the caller, never with less than before."""
+        """Call the caller's function, never with a smaller share than before."""
         self._told = max(self._told, share)
         if callable(self._progress):
             self._progress(self._told)
@@ -144,9 +144,9 @@ _is_off = ContextVar("_is_off", default=False)
 
 @contextmanager
 def progress_of(progress: Any, ends: Mapping[str, tuple[float, float]]) -> Iterator[None]:
-    """Show the progress of the loops inside; `ends` says which part of the whole each unit is.
+    """Show the progress of the loops inside; `ends` gives the part of the whole that each unit covers.
 
-    A computation within another one, of which nobody asked for progress, is a part of that one.
+    A nested computation with ``progress=None`` counts as a part of the outer one.
     """
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InvalidInput(f"progress must be True, False, None or a function; got {progress!r}")
@@ -175,7 +175,7 @@ def without_progress() -> Iterator[None]:
 
 @contextmanager
 def counter(total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """Show how many are done where progress is shown; the function to call with them is for any thread."""
+    """Yield a function, for any thread, that adds finished units to the progress, if it is shown."""
     work = _current.get()
     if work is None:
         yield lambda _more: None
@@ -193,7 +193,7 @@ def counter(total: int, unit: str) -> Iterator[Callable[[int], None]]:
 
 
 def track(items: Iterable[Item], unit: str, total: int | None = None) -> Iterator[Item]:
-    """Yield the items of a loop, and show how many are done where progress is shown."""
+    """Yield the items of a loop, and show how many are done, if progress is shown."""
     work = _current.get()
     if work is None:
         yield from items

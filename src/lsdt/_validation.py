@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LARGEST = sys.float_info.max
 LARGEST_REWARD = 1e100  # squares, and sums of very many squares, stay finite
 MOST_REPLICATIONS = 10**9
-MOST_JOBS = 4096  # more threads than this no machine starts
+MOST_JOBS = 4096  # no machine starts more threads
 MOST_RATERS = 2**31 - 1
 
 
@@ -35,17 +35,17 @@ def is_number(value: Any) -> bool:
 
 
 def is_row(value: Any, length: int) -> bool:
-    """Return whether a value has so many entries; text has none."""
+    """Return whether a value has `length` entries; text does not count."""
     if isinstance(value, (str, bytes)):
         return False
     try:
         return len(value) == length
-    except TypeError:  # no length; arrays without a dimension have the method, too
+    except TypeError:  # no length; 0-dimensional arrays have the method, too
         return False
 
 
 def is_pair(value: Any) -> bool:
-    """Return whether a value has two entries; text has none."""
+    """Return whether a value has two entries; text does not count."""
     return is_row(value, 2)
 
 
@@ -76,7 +76,7 @@ def checked_positive(value: Any, name: str, meaning: str = "") -> float:
 
 
 def checked_between(value: Any, name: str, low: float, high: float) -> float:
-    """Return a number within its limits, both of them accepted, or say what they are."""
+    """Return a number from `low` to `high`, both included, or say what is accepted."""
     if not is_number(value) or not low <= value <= high:
         raise InvalidInput(f"{name} must be a number from {low:g} to {high:g}; got {value!r}")
     return float(value)
@@ -92,7 +92,7 @@ def checked_share(value: Any, name: str) -> float:
 
 
 def checked_share_below_1(value: Any, name: str, why: str) -> float:
-    """Return a number from 0 to below 1 as a float, or say what is wrong with it; `why` 1 is too large."""
+    """Return a number from 0 to below 1 as a float, or say what is wrong; `why` says why not 1."""
     share = checked_share(value, name)
     if share == 1.0:
         raise InvalidInput(f"{name} must be below 1: {why}; got {value!r}")
@@ -132,7 +132,7 @@ def checked_size(value: Any, name: str) -> float:
 
 
 def check_sizes(values: NDArray[np.float64], what: str) -> None:
-    """Refuse an array with a number beyond `LARGEST_REWARD`; `what` names them, such as 'means'."""
+    """Raise `InvalidInput` if a number is beyond `LARGEST_REWARD`; `what` names them, such as 'means'."""
     wrong = ~(np.abs(values) <= LARGEST_REWARD)
     if wrong.any():
         raise InvalidInput(
@@ -246,13 +246,13 @@ def checked_word(value: Any, name: str, words: Iterable[str]) -> str:
 
 
 def check_kind(value: Any, kind: type, needed: str) -> None:
-    """Refuse a value that is not of a class; `needed` says what is, and where it comes from."""
+    """Raise `InvalidInput` unless `value` is a `kind`; `needed` says what is, and where to get it."""
     if not isinstance(value, kind):
         raise InvalidInput(f"{needed}; got {type(value).__name__}")
 
 
 def checked_list(value: Any, name: str, of: str) -> list[Any]:
-    """Return what a user lists as a list, or say what it must be a list of."""
+    """Return an iterable as a list, or say what it must be a list of."""
     if isinstance(value, (str, bytes)):
         raise InvalidInput(f"{name} must be a list of {of}; got the single {value!r}")
     try:
@@ -262,7 +262,7 @@ def checked_list(value: Any, name: str, of: str) -> list[Any]:
 
 
 def checked_texts(value: Any, name: str, of: str) -> list[str]:
-    """Return a list of texts, one or more and none of them empty, or say what it must be a list of."""
+    """Return a list of non-empty texts, at least one, or say what it must be a list of."""
     texts = checked_list(value, name, of)
     if not texts or not all(isinstance(text, str) and text for text in texts):
         raise InvalidInput(f"{name} must be a list of {of}; got {value!r}")
@@ -270,7 +270,7 @@ def checked_texts(value: Any, name: str, of: str) -> list[str]:
 
 
 def check_columns(roles: str, names: Iterable[Any]) -> None:
-    """Refuse what cannot be the names of different columns; `roles` says what they are for."""
+    """Raise `InvalidInput` unless the names are text and differ; `roles` says what the columns are for."""
     given = list(names)
     if not all(isinstance(name, str) for name in given) or len(set(given)) < len(given):
         raise InvalidInput(
@@ -279,7 +279,7 @@ def check_columns(roles: str, names: Iterable[Any]) -> None:
 
 
 def checked_choice(arm: Any, n_arms: int, policy: str = "the policy") -> int:
-    """Return the arm that a policy selected as an int, or say which arms there are."""
+    """Return the arm that a policy selected as an int, or say which arms are valid."""
     if isinstance(arm, bool) or not isinstance(arm, (int, np.integer)) or not 0 <= arm < n_arms:
         raise InvalidInput(f"{policy} selected {arm!r}; arms are 0 to {n_arms - 1}")
     return int(arm)

@@ -1,8 +1,7 @@
 """Everything that can go wrong for a user, as one small tree of exceptions.
 
-Each class has its own exit code, which the command line returns, and a status of HTTP, which the service
-answers with. A message says what is wrong, the value
-received, what is accepted and what to do next.
+Each class has its own exit code, for the command line, and an HTTP status, for the service. A message says
+what is wrong, the value received, what is accepted and what to do next.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ __all__ = [
 ]
 
 
-_ALIKE = 0.5  # of two words, as difflib measures it
+_ALIKE = 0.5  # similarity of two words, by difflib
 
 
 class LsdtError(Exception):
@@ -130,14 +129,14 @@ class MissingDependency(LsdtError, ImportError):
 
 
 class StoreFailed(LsdtError, OSError):
-    """A store could not keep what it was given; nothing more is written until it is opened again."""
+    """A store failed to write; nothing more is written until it is opened again."""
 
     exit_code = 10
     http_status = 503
 
 
 class StoreLocked(LsdtError):
-    """Somebody else writes to the store, or to the experiment."""
+    """Another writer holds the store, or the experiment."""
 
     exit_code = 11
     http_status = 409
