@@ -57,7 +57,7 @@ class Html(str):
 
 
 def escaped(value: object, most: int = _MOST_TEXT) -> Html:
-    """Return a value as escaped text, shortened in the middle; control characters are spelled out."""
+    """Return a value as escaped text, shortened in the middle; non-printing characters are spelled out."""
     if isinstance(value, Html):
         return value
     plain = str(value)
@@ -151,7 +151,7 @@ def facts(known: Mapping[str, Any]) -> Html:
 
 
 def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]], n_rows: int | None = None) -> Html:
-    """Return a table of the first rows; `n_rows` is how many there are, if more than `rows`."""
+    """Return a table of the first rows, and how many more there are, of `n_rows` in all if given."""
     if not rows:
         return Html("")
     head = "".join(f"<th>{escaped(name)}</th>" for name in names)

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-_ALIKE = 0.5  # similarity of two words, by difflib
+_ALIKE = 0.5  # least similarity of two words, by difflib
 
 
 class LsdtError(Exception):
@@ -129,7 +129,7 @@ class MissingDependency(LsdtError, ImportError):
 
 
 class StoreFailed(LsdtError, OSError):
-    """A store failed to write; nothing more is written until it is opened again."""
+    """A store failed; nothing more is written until it is opened again."""
 
     exit_code = 10
     http_status = 503

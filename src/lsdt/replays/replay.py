@@ -79,10 +79,10 @@ def replay(
     """Estimate from recorded ratings what policies would have earned.
 
     The users are divided at random, many times: side information and priors come from those trained on, and
-    all policies are replayed on the others, in the same order. Alternatively, policies are trained on the
-    earliest ratings (`chronological`) or on a separate log (`test_log`). A policy that cannot play with the
-    side information of a split is left out there, and ``notes`` say so. Results do not depend on the number
-    of workers. After Ctrl-C, the finished splits are returned as a partial result.
+    all policies are replayed on the same others in the same order. Alternatively, policies are trained on the
+    earliest ratings (`chronological`) or tested on a separate log (`test_log`). A policy that cannot use
+    the side information of a split is left out there, and ``notes`` say so. Results do not depend on the
+    number of workers. After Ctrl-C, the finished splits are returned as a partial result.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ class ReplayResult(SimulationResult):
         return divide_users(rng, n_users, n_training, n_tested, own, in_order)
 
     def played(self, policy: Any) -> NDArray[np.bool_]:
-        """Return for every split whether the policy could play; averages are over those splits."""
+        """Return for every split whether the policy could play; averages leave out the others."""
         return self.answers.arms[:, self._at(policy)] > 0
 
     def effective(self, policy: Any) -> NDArray[np.float64]:
@@ -418,7 +418,7 @@ _HELP = "Train on more users (train), or keep fewer items (min_ratings, top)"
 
 
 def _without_relations(study: ReplayStudy, answers: Answers, *, every: bool) -> list[str]:
-    """Report in how many splits no relation was found, if in `every` split, or if in some but not all."""
+    """Report splits without relations: with `every` only if all are without, otherwise only if some are."""
     without = answers.relations[:, 0] == 0
     if not without.any() or without.all() != every:
         return []

@@ -91,8 +91,8 @@ class ReplayStudy(NamedTuple):
 class Answers(NamedTuple):
     """How many answers the log gave, and estimates from them: arrays over (split, policy).
 
-    ``matched`` rounds were answered by ``spent`` users or events; ``effective`` is the number of equally busy
-    users that are worth as much, ``earned`` the sum of all answers, ``overlap`` the share of the data that
+    ``matched`` rounds were answered after ``spent`` users or events; ``effective`` is how many equally busy
+    users are worth as much, ``earned`` the sum of all answers, ``overlap`` the share of the data that
     another split is expected to use too. The policy played on ``arms`` items; ``relations`` is how many were
     found in training, -1 if none were looked for. For propensities only: ``choice``, the item that the policy
     settles on in training, and its value by the three estimators of `off_policy`, with standard errors; for a
