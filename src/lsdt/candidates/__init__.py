@@ -1,13 +1,13 @@
 """Candidates: the arms that can be the best, given what is known of pairs.
 
-`candidate_set` is the entry, `options` what it takes, `result` the answer. `proofs` let anyone check the
-answer, and `minimise` makes them small. Each method has a room: `complete/` (an order of all arms),
-`triangles/`, `propagation/`, `search/`. `seriation` lays arms on a line when relations may be wrong.
+`candidate_set` is the entry point, `options` its options, `result` the answer. `proofs` let anyone check the
+answer, and `minimise` makes them small. Each method has a folder: `complete/` (an order of all arms),
+`triangles/`, `propagation/`, `search/`. `seriation` places arms on a line when relations may be wrong.
 
-Other rooms take what they need from here: `find_anchors` and `proper_order` for complete information,
-`candidate_classes` for that of many problems at once,
-`gap_bounds` and `mutual_bounds` for how far arms lie below the best, `triangle_survivors` where an empty
-answer is no error, `read_ranges` for rules that know similar and dissimilar pairs only.
+Other folders import from here: `find_anchors` and `proper_order` for complete information,
+`candidate_classes` for many problems with complete information at once, `gap_bounds` and `mutual_bounds` for
+how far arms lie below the best, `triangle_survivors` where an empty answer is not an error, `read_ranges` for
+rules that use only similar and dissimilar pairs.
 """
 
 from lsdt.candidates.candidate_set import candidate_set

@@ -1,4 +1,4 @@
-"""What a notebook shows of candidates, explanations and conflicts."""
+"""HTML cards of candidates, explanations and conflicts for notebooks."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from lsdt.candidates.result import CandidateSet
     from lsdt.candidates.triangles.conflict import Conflict
 
-_MOST_TITLED = 2_000  # arms; more take long to be called by their titles
-_PATIENCE = 0.02  # seconds for reasons; those not reached are asked for by hand
+_MOST_TITLED = 2_000  # arms; renaming more of them by title takes too long
+_PATIENCE = 0.02  # seconds to compute reasons; users ask for the others by hand
 _BINS = 40
 
 
 def candidate_set_card(found: CandidateSet, n_arms: int) -> Html:
-    """Return the candidates, by which stage the others are out, and reasons that are at hand."""
+    """Return a card: the candidates, how many arms each stage excluded, and the reasons that are at hand."""
     side, n_left = found.side, len(found)
     few = map(side.show, found.arms[:MOST_NAMES].tolist())
     n_classes = 0 if found.classes is None else len(found.classes)
@@ -69,7 +69,7 @@ def candidate_set_card(found: CandidateSet, n_arms: int) -> Html:
 
 
 def _shares(found: CandidateSet, n_arms: int) -> list[tuple[str, float, str | None]]:
-    """Return how many arms every stage excludes, and how many are left."""
+    """Return the segments of the bar: how many arms are left, and how many each stage excluded."""
     shades = (ORANGE, PURPLE, "#c08a00", "#3fa3a3", "#8c8c8c")
     stages = [stage for stage in found.stages if stage.excluded]
     if found.conflict is not None or sum(stage.excluded for stage in stages) != n_arms - len(found):
@@ -98,7 +98,7 @@ def _reasons(found: CandidateSet, n_arms: int) -> Html:
 
 
 def explanation_card(why: Explanation) -> Html:
-    """Return the argument, the arms it is about with their relations, and the steps folded."""
+    """Return a card: the argument, a graph of its relations, the means if there are any, a folded table."""
     lead = f"arm {why.side.show(why.arm)} {'may be' if why.is_candidate else 'cannot be'} the best"
     relations = why.relations
     means = "" if why.means is None else facts({"means that make it the best": why.means})
@@ -113,7 +113,7 @@ def explanation_card(why: Explanation) -> Html:
 
 
 def conflict_card(conflict: Conflict) -> Html:
-    """Return relations that cannot all be true, the one to check first, and the proof folded."""
+    """Return a card: relations that cannot all be true, the one to check first, and the proof folded."""
     doubt = conflict.suggestion
     return card(
         type(conflict).__name__,
@@ -126,12 +126,12 @@ def conflict_card(conflict: Conflict) -> Html:
 
 
 def relation_table(relations: Sequence[Relation]) -> Html:
-    """Return a row per relation."""
+    """Return a table with one row per relation, up to `MOST_ROWS`."""
     return html_table(("relations",), [(in_words(one),) for one in relations[:MOST_ROWS]], len(relations))
 
 
 def forbidden_card(forbidden: ForbiddenSubgraph) -> Html:
-    """Return what forbids a unit interval model."""
+    """Return a card of the arms that rule out a unit interval model."""
     few = len(forbidden.arms) <= MOST_ROWS
     return card(
         "ForbiddenSubgraph",
@@ -142,7 +142,7 @@ def forbidden_card(forbidden: ForbiddenSubgraph) -> Html:
 
 
 def model_card(model: UnitIntervalModel) -> Html:
-    """Return where the intervals lie."""
+    """Return a card that draws the intervals, or a histogram of their left ends if there are many."""
     places = model.coordinates
     low, high = float(places.min()), float(places.max())
     if len(places) <= MOST_DRAWN:

@@ -25,11 +25,11 @@ class Budget:
 
     @property
     def is_overspent(self) -> bool:
-        """Whether more was spent than there was."""
+        """Whether more was spent than the budget allowed."""
         return self._left < 0.0
 
     def spend(self, amount: float = 1.0) -> bool:
-        """Take some work off; say whether there was enough."""
+        """Spend some of the budget; return whether there was enough."""
         self._left -= amount
         return not self.is_overspent
 
@@ -39,15 +39,15 @@ def minimise(
     proof_among: Callable[[NDArray[np.int64]], NDArray[np.int64] | None],
     budget: Budget | None = None,
 ) -> NDArray[np.int64]:
-    """Return few things that still prove what all of them prove.
+    """Return a small subset of `things` that is still a proof.
 
     Parameters
     ----------
     things : array of int
         Arms or relations, which together are a proof.
     proof_among : function
-        Takes fewer things, perhaps none, and returns those of them that are a proof, or None if there is none
-        among them. It spends the budget; an attempt that overspends does not count.
+        Takes a subset, perhaps empty, and returns the part of it that is a proof, or None if it contains
+        none. It spends the budget; an attempt that overspends does not count.
     budget : Budget, optional
         By default there is no limit.
 
@@ -78,5 +78,5 @@ def fewest(
     suffice: Callable[[NDArray[np.int64]], bool],
     budget: Budget | None = None,
 ) -> NDArray[np.int64]:
-    """Return few things that suffice, at least one; `suffice` decides whether some do. See `minimise`."""
+    """Return a small subset, at least one thing, for which `suffice` returns True; see `minimise`."""
     return minimise(things, lambda kept: kept if len(kept) and suffice(kept) else None, budget)

@@ -33,7 +33,7 @@ USUAL = Options()
 
 
 def checked_options(max_wrong: Any, timeout: Any, wrong_rate: Any, risk: Any) -> Options:
-    """Return the options, or say what is wrong with one."""
+    """Return the options; raise `InvalidInput` if one is wrong."""
     if not (isinstance(max_wrong, str) and max_wrong == "auto"):
         max_wrong = checked_whole(max_wrong, "max_wrong", 0, meaning=", or 'auto'")
     if timeout is not None:

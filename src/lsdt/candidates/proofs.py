@@ -33,7 +33,7 @@ _LEGENDS = (
 )
 _SMALLEST, _LARGEST = 1e-280, 1e280
 _WIDTH = 86
-_MOST_LINES, _HEAD, _TAIL = 60, 5, 10  # of a derivation, and those shown of a longer one
+_MOST_LINES, _HEAD, _TAIL = 60, 5, 10  # of a derivation; how much of both ends of a longer one is shown
 _UNBROKEN = "\0"  # a space at which no line may break
 
 
@@ -78,7 +78,7 @@ class ThresholdRelation(NamedTuple):
 class RangeRelation(NamedTuple):
     """One relation that a proof rests on: `a` is better than `b`, or mean a - mean b lies in a range.
 
-    An end is None where it is open; both are for ``'better'``.
+    An open end is None; for ``'better'`` both are.
     """
 
     a: ArmId
@@ -95,7 +95,7 @@ class Link(NamedTuple):
     """``d(end) - d(start) < bound``, or ``<=`` where it is not strict.
 
     ``why`` is ``'similar'``, ``'better'``, ``'range'``, ``'best'`` (`end` is assumed the best: no arm lies
-    above it), ``'step n'``, or ``'step n, turned'``: the order of that step the other way round.
+    above it), ``'step n'``, or ``'step n, turned'``: the order of that step reversed.
     """
 
     start: ArmId
@@ -115,15 +115,16 @@ class Step(NamedTuple):
     ----------
     kind : str
         ``'order'``: the dissimilar arms `above` and `below` have this order, since the links lead from
-        `below` to `above` and add up to less than `apart`. ``'supposition'``: assume this order; with the
-        other one the same argument holds upside down. Only the first step is one, except in arguments from
-        all arms at once: there orders rest on one supposition each, which may be turned apart from others,
-        until a pair has the same order by both. ``'contradiction'``: the links lead from `above` to itself
-        and add up to less than zero; a last step. ``'between'``: `above` lies strictly above `below`, since
-        the links lead from `below` to `above` and add up to less than zero. Two of these end an argument that
-        holds upside down as well: the arm in question has another one above it and one below it, whichever
-        way the means are turned. With better pairs and ranges, which have a direction, the two last steps
-        are for the supposition as it stands and turned, or one alone where it needs neither.
+        `below` to `above` and add up to less than `apart`. ``'supposition'``: assume this order; under the
+        opposite order the same argument holds reflected. Only the first step is a supposition, except in
+        arguments from all arms at once: there each order rests on one supposition, and suppositions can be
+        reversed independently until some pair has the same order under two of them. ``'contradiction'``: the
+        links lead from `above` to itself and add up to less than zero; a last step. ``'between'``: `above`
+        lies strictly above `below`, since the links lead from `below` to `above` and add up to less than
+        zero. Two of these end an argument that also holds reflected: the arm in question has one arm above
+        it and one below it in either reflection. Better pairs and ranges have a direction: with them, one of
+        the last two steps takes the supposition as it stands and the other takes it reversed; a single last
+        step needs neither.
     above, below : str or int
         The arms of the pair, by id (or index when there are no ids).
     apart : float
@@ -237,15 +238,15 @@ def relation_of(side: SideInformation, first: int, second: int) -> Relation:
 
 
 def range_end(side: SideInformation, first: int, second: int) -> float:
-    """Return the largest that mean first - mean second can be by the range of the two; infinite if open."""
+    """Return the upper end of the range of mean first - mean second; infinite if open or unknown."""
     known = None if side.ranges is None else side.ranges.at(first, second)
     return np.inf if known is None else known[1]
 
 
 def range_relation(side: SideInformation, first: int, second: int, is_better: bool) -> Relation:
-    """Return what is known of the difference of two arms: the better pair if it is one, or the range.
+    """Return the relation of two arms with a range: with `is_better` the better pair, else the range.
 
-    Of the two the one is named first that is above the other, where that is known.
+    The arm known to be above the other is named first; a range with an open lower end is turned round.
     """
     assert side.ranges is not None
     known = side.ranges.at(first, second)
@@ -256,7 +257,7 @@ def range_relation(side: SideInformation, first: int, second: int, is_better: bo
     a, b = side.label(first), side.label(second)
     if is_better and known[2]:
         return RangeRelation(a, b, "better", None, None)  # type: ignore[return-value]
-    # An end that `better` set is a relation of its own.
+    # A strict end comes from a better pair, which is a separate relation.
     low, high = (
         None if strict or np.isinf(end) else end for end, strict in zip(known[:2], known[2:], strict=True)
     )
@@ -264,7 +265,7 @@ def range_relation(side: SideInformation, first: int, second: int, is_better: bo
 
 
 def range_of(side: SideInformation, first: int, second: int) -> tuple[float, float]:
-    """Return how far apart two arms are, at least and less than, where thresholds are distinct."""
+    """Return limits on the distance of two arms with distinct thresholds: at least, and less than."""
     assert isinstance(side.store, PairStore)
     return side.store.range_of(first, second)
 
@@ -281,7 +282,7 @@ def best_means(
     side: SideInformation, arm: int, coordinates: NDArray[np.float64], size: float | None = None
 ) -> Explanation:
     """Explain a candidate by means that make it the best; `size` is the unit of thresholds and ranges."""
-    # An epsilon near the limits of floats leaves no room for means; then the unit is 1 as well.
+    # An epsilon near the limits of floats leaves no room for means: use 1, as for an unknown epsilon.
     is_usable = side.epsilon is not None and _SMALLEST < side.epsilon < _LARGEST
     unit = side.epsilon if is_usable and side.epsilon is not None else 1.0
     scale = f"epsilon = {unit:g}" if is_usable else "epsilon taken as 1"
@@ -331,7 +332,7 @@ def legend(steps: Sequence[Step]) -> str:
 
 
 def derivation_text(steps: Sequence[Step], best: ArmId | None) -> str:
-    """Return the steps as numbered lines of text, the middle left out of many; `best` has depth 0."""
+    """Return the steps as numbered lines, without the middle ones if there are many; `best` has depth 0."""
     first: dict[tuple[ArmId, ArmId], int] = {}
     lines = []
     for number, step in enumerate(steps, 1):

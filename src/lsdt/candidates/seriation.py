@@ -1,16 +1,17 @@
 """Arms on a line: means, up to scale and direction, that contradict few of the known relations.
 
-A dozen relations place an arm and outvote a wrong one. If few relations break on a line, nearly all of these
-are wrong, and the position of an arm is known to a fraction of epsilon. Finding the line with the fewest
+A dozen relations fix the position of an arm and outvote a wrong one. If a line breaks few relations, nearly
+all of these are wrong, and positions are known to a fraction of epsilon. Finding the line with the fewest
 breaks is out of reach (it would decide whether relations are consistent, which is NP-complete). A good one
 takes three steps:
 
 1. leave out similar pairs that the arms around them contradict (`mark_believable`);
-2. lay the arms out by their steps over the other similar pairs, from the two ends of each part;
+2. place the arms by their hop counts over the other similar pairs, from the two ends of each connected part;
 3. move one arm at a time to where fewest of its relations break, until nothing improves.
 
 Relations alone leave the direction of a line open. Better pairs and ranges that say which of two arms is the
-better are votes on it: the end that contradicts more of them takes that many more wrong relations.
+better are votes on it: for the best arm to be at the end that contradicts more of them, that many more
+relations must be wrong.
 
 The answer is an estimate and proves nothing: `lsdt_watchful` starts from it, and lets rewards correct it.
 """
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _MOST_RELATIONS = 5 * 10**7
-_SWEEPS = 60  # most times that every arm is moved
-_FEW_SWEEPS, _MOST_MOVES = (2, 8), 2 * 10**7  # of a rough line: as many as take seconds
+_SWEEPS = 60  # over all arms, at most; each moves every arm once
+_FEW_SWEEPS, _MOST_MOVES = (2, 8), 2 * 10**7  # for a rough line: as many as take seconds
 # Positions are known to a fraction of epsilon: an arm this near an end counts as standing there.
 _SLACK = 0.3
 
@@ -63,8 +64,8 @@ class Seriation:
     n_broken : int
         How many relations do not.
     costs : ndarray
-        How many more relations must be wrong for each arm to be at an end, and so perhaps the best; at an
-        end that order speaks against, with those that say so.
+        How many more relations must be wrong for each arm to be at an end, and so perhaps the best. The
+        surplus of ordered pairs against an end counts too.
     near : ndarray
         How many relations an arm has with arms less than two epsilons away: those that place it.
     """
@@ -109,9 +110,9 @@ def fit_line(side: SideInformation) -> Seriation:
 
 
 def lay_out(side: SideInformation) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return positions of very many arms and their parts by little of the last step: a rough line.
+    """Return rough positions of very many arms, and their parts, with only a few sweeps of the last step.
 
-    Without any of it arms would pile up at the ends, where all their neighbours are on one side.
+    Without any sweep, arms would pile up at the ends, where all their neighbours are on one side.
 
     Examples
     --------
@@ -136,7 +137,7 @@ def _votes_against(
 ) -> NDArray[np.int64]:
     """Return how many more ordered pairs each direction of a part breaks than the other.
 
-    The first column is for the best at the largest position, the second for the smallest.
+    The first column puts the best arm at the largest position, the second at the smallest.
     """
     votes = np.zeros((int(part.max(initial=0)) + 1, 2), np.int64)
     if side.ranges is None:

@@ -11,7 +11,7 @@ import numpy as np
 from lsdt.kernel.arrays import copy_into
 from lsdt.kernel.jit import Array, compiled, inlined
 
-_FAR = 3.0  # between parts of the line that no similar pair joins
+_FAR = 3.0  # gap between parts that no similar pair joins
 _SCALES = 40
 
 
@@ -20,8 +20,8 @@ def mark_believable(indptr: Array, indices: Array, signs: Array, first: int, las
     """Mark the similar pairs that their common neighbours do not contradict.
 
     If the two arms are far apart, an arm similar to one is dissimilar to the other and none is similar to
-    both. If they are near, at least about half of the arms related to both are similar to both. A few
-    dissimilar ones alone say little.
+    both. If they are near, at least about half of the arms related to both are similar to both. One or two
+    arms against a pair alone say little.
     """
     for arm in range(first, last):
         for place in range(indptr[arm], indptr[arm + 1]):
@@ -46,7 +46,7 @@ def mark_believable(indptr: Array, indices: Array, signs: Array, first: int, las
 
 @compiled
 def _hops(indptr: Array, indices: Array, kept: Array, start: int, hops: Array, queue: Array) -> int:
-    """Count the steps over kept pairs from `start`; the arms reached are in `queue`, nearest first."""
+    """Count hops over kept pairs from `start`; list arms in `queue`, nearest first; return how many."""
     queue[0] = start
     hops[start] = 0
     head, tail = 0, 1
@@ -94,7 +94,7 @@ def _n_broken(indptr: Array, indices: Array, signs: Array, members: Array, x: Ar
 
 @compiled
 def _smooth(indptr: Array, indices: Array, kept: Array, members: Array, x: Array, rounds: int) -> None:
-    """Move every arm to the average of its neighbours and itself, again and again; keep spread and centre.
+    """Repeatedly move every arm to the average of its neighbours and itself; keep spread and centre.
 
     The slowest variation along a path lasts longest, so this tends to the order along the part.
     """
@@ -146,9 +146,9 @@ def _scale_and_place(
 def lay_out(
     indptr: Array, indices: Array, signs: Array, kept: Array, rounds: int, ranked: bool, x: Array
 ) -> None:
-    """Place every part on the line by smoothed steps from its two ends; parts stand apart.
+    """Place every part on the line by smoothed hop counts from its two ends, with a gap between parts.
 
-    With `ranked` only the order counts, and arms stand at even distances.
+    With `ranked`, only the order counts and the arms are evenly spaced.
     """
     n_arms = len(x)
     seen = np.full(n_arms, -1, np.int64)
@@ -169,7 +169,7 @@ def lay_out(
             order = np.argsort(x[members], kind="mergesort")
             for number in range(size):
                 x[members[order[number]]] = number
-        longest = from_one[end] + 1.0  # a step is shorter than 1
+        longest = from_one[end] + 1.0  # a hop is shorter than 1
         offset += _FAR + _scale_and_place(indptr, indices, signs, members, x, longest, offset)
 
 
@@ -237,8 +237,8 @@ def cost_to_be_best(
     """Count the relations that must be wrong for each arm to stand at an end of its part.
 
     ``costs[i]`` is how many more relations of arm i break at the better end than at its best place; within
-    `slack` of the end counts as the end. ``against[part, end]`` comes on top, for the end with the largest
-    positions and the other one. ``near[i]`` is how many relations it has with arms less than 2 away.
+    `slack` of the end counts as the end. ``against[part, end]`` is added; end 0 has the largest positions.
+    ``near[i]`` is how many relations it has with arms less than 2 away.
     """
     n_parts = part.max() + 1 if len(part) else 0
     tops = np.full((n_parts, 2, 2), -np.inf)  # the two outermost arms at either end

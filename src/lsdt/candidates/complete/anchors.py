@@ -92,9 +92,9 @@ def find_anchors(side: SideInformation, options: Options = USUAL, first_start: i
 class CandidateClasses(NamedTuple):
     """The candidates of many problems with complete information, and their classes, problem by problem.
 
-    ``arms`` are the candidates, ascending, ``n_arms`` of each problem; ``members`` are the same class by
-    class, as places among the candidates of their problem. A problem has ``n_classes`` classes, of
-    ``n_members`` each.
+    ``arms`` are the candidates, ascending, ``n_arms`` per problem; ``members`` are the same, class by class,
+    as indices among the candidates of their problem. A problem has ``n_classes`` classes; ``n_members`` is
+    the size of every class.
     """
 
     arms: NDArray[np.int64]

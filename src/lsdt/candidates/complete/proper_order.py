@@ -1,4 +1,4 @@
-"""Complete side information as an order of the arms in which similar arms are windows.
+"""Complete side information as an order of the arms in which the arms similar to each form a window.
 
 A graph is a unit interval graph exactly when its vertices can be ordered so that each closed neighbourhood
 is consecutive (Roberts 1969). This module brings complete information of either kind, stored pairs or windows

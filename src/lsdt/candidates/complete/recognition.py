@@ -256,7 +256,7 @@ def _matrix(graph: Adjacency) -> csr_array:
 
 
 def _name_obstruction(graph: Adjacency, arms: NDArray[np.int64]) -> tuple[str, list[int]]:
-    """Name a minimal obstruction and put its arms in the order that its docstring promises."""
+    """Name a minimal obstruction and put its arms in the order documented in `ForbiddenSubgraph`."""
     inside = set(arms.tolist())
     among = {arm: inside.intersection(graph.neighbours(arm).tolist()) for arm in sorted(inside)}
     degrees = tuple(sorted(len(near) for near in among.values()))

@@ -1,4 +1,4 @@
-"""What the rules need of an engine. No dataframe is touched here."""
+"""The queries that the rules need from an engine. No dataframe is touched here."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class OpenArms(Protocol):
 
 
 class TriangleQueries(Protocol):
-    """The queries of the triangle rule; arms that are found to be out are noted in the engine."""
+    """The queries of the triangle rule; the engine records the arms they exclude."""
 
     def count_open(self) -> OpenArms:
         """Count the arms that may still be excluded, and the wedges at them."""
 
     def sample(self, most: int, number: int) -> int:
-        """Look at about `most` similar pairs of every open arm; return how many arms are out by them."""
+        """Look at about `most` similar pairs of every open arm; return how many arms they exclude."""
 
     def prepare(self, most_wedges: int) -> int:
-        """Drop all pairs that no open arm needs; return in how many parts to decide the arms."""
+        """Drop all pairs that no open arm needs; return the number of parts in which to decide the arms."""
 
     def decide(self, part: int) -> int:
-        """Decide one part of the open arms; return how many of these are out."""
+        """Decide one part of the open arms; return how many of them are excluded."""
 
 
 class OrderQueries(Protocol):
@@ -44,10 +44,10 @@ class OrderQueries(Protocol):
     reads_similar: bool
 
     def step(self) -> int:
-        """Take one round; return how many arms became deeper."""
+        """Run one round; return the number of arms whose bound fell."""
 
     def finish(self) -> int:
-        """Count the arms that are out, and note them in the engine."""
+        """Record the excluded arms in the engine; return how many."""
 
 
 class PairQueries(Protocol):
@@ -62,7 +62,7 @@ class PairQueries(Protocol):
         """Number of similar and dissimilar pairs."""
 
     def check(self) -> None:
-        """Refuse pairs that contradict themselves."""
+        """Raise if the relations of a single pair contradict one another."""
 
     def triangles(self) -> TriangleQueries:
         """Return the queries of the triangle rule, for the arms that are left."""
@@ -74,4 +74,4 @@ class PairQueries(Protocol):
         """Return how many arms are left."""
 
     def read_left(self) -> tuple[SideInformation, int]:
-        """Read the arms that are left and the relations among them; also return how many did not fit."""
+        """Return the arms that are left with their relations, and how many relations did not fit."""

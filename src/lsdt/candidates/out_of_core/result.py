@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
     from lsdt.side_information.engines import LazyPairs
 
-_MOST_STEPS = 100  # of an explanation by a chain
+_MOST_STEPS = 100  # of a chain that explains an exclusion
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +109,7 @@ class EngineCandidateSet(CandidateSet):
     def explain(self, arm: ArmId) -> Explanation:
         """Explain why an arm is excluded, or why it may be the best.
 
-        About an arm that the engine excluded, its surroundings are read, further and further out until they
+        For an arm that the engine excluded, relations around it are read, further and further out, until they
         exclude it.
 
         Parameters
@@ -136,7 +136,7 @@ class EngineCandidateSet(CandidateSet):
             for rule in self._rules:
                 try:
                     found = candidate_set(near, rule)
-                except LsdtError as error:  # a contradiction: what follows is in its message
+                except LsdtError as error:  # a contradiction: its message is the explanation
                     return Explanation(near, near.index(arm), False, str(error))
                 if arm not in found:
                     return found.explain(arm)

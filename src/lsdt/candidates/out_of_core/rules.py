@@ -4,12 +4,12 @@
 lists may be written to disk. So no query lists more than a few times as many wedges as there are pairs. Where
 there are more, wedges of a sample of each arm's similar pairs come first: where triangles are many, they
 exclude most arms, and fewer arms have fewer wedges, so that the next sample takes more of each. When that no
-longer pays, the pairs that remaining arms do not need are dropped, and the arms are decided part by part.
-Stopping after any query leaves more arms, and never loses one.
+longer pays, the pairs that the remaining arms do not need are dropped, and the arms are decided part by part.
+Stopping after any query leaves more arms, and never loses a candidate.
 
-**Order.** Bounds pass along links, one link a round, from arms whose bound fell in the round before. One
-round is enough for better pairs: whoever has an arm above is out. Ranges add up, and take as many rounds as
-the longest chain that still lowers a bound. Stopping early leaves more arms here too.
+**Order.** Bounds pass along links, one link per round, from arms whose bound fell in the round before. One
+round is enough for better pairs: an arm with another above it is out. Ranges add up, and take as many rounds
+as the longest chain that still lowers a bound. Stopping early leaves more arms here too.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class Limits(NamedTuple):
-    """How much one query may list, and how often to go on.
+    """Limits on the size of one query and on the number of rounds.
 
     A query lists about `wedges_per_pair` wedges for every pair, or `fewest_wedges` if that is more. A sample
-    pays if it decides `worth_while` of the open arms; it takes at least `fewest_sampled` pairs an arm. The
-    order rule takes at most `most_rounds` rounds.
+    pays if it decides a share `worth_while` of the open arms; it takes at least `fewest_sampled` pairs per
+    arm. The order rule takes at most `most_rounds` rounds.
     """
 
     wedges_per_pair: int = 4
@@ -74,7 +74,7 @@ def exclude_by_triangles(
 def exclude_by_order(
     queries: OrderQueries, n_arms: int, clock: Clock, limits: Limits = USUAL_LIMITS
 ) -> Stage:
-    """Exclude every arm that another one is known to lie above, as far as the rounds go."""
+    """Exclude every arm that another one is known to lie above, within the limit on rounds."""
     started, rounds = perf_counter(), 1
     falling = queries.step()
     while falling and rounds < limits.most_rounds and not clock.is_over():

@@ -1,9 +1,9 @@
-"""Components: arms joined by similar pairs or ranges, and whether one of them can be the best of its own.
+"""Components: arms joined by similar pairs or ranges, and whether an arm can be the best of its component.
 
-Components can be moved apart at will, so each is decided by itself. Suppose arm i is the best of one. Given
-an order for every dissimilar pair, the relations are difference constraints on the depths below it, and
-shortest paths decide them. The search through the orders is depth first, and skips orders that follow from
-others.
+Components can be shifted freely against one another, so each is decided by itself. Suppose arm i is the best
+of one. Given an order for every dissimilar pair, the relations are difference constraints on the depths below
+it, and shortest paths decide them. The search through the orders is depth first, and skips orders that follow
+from others.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 MOST_ORDERS = 10_000  # orders assumed for one arm: about half a second with 100 arms
 
-_CELLS = 10_000_000  # of bounds to work on between two looks at the clock, about
+_CELLS = 10_000_000  # of bounds processed between two looks at the clock, roughly
 _FIRST_SAVED = 16
-_MOST_SAVED = 2**29  # bytes of bounds to backtrack to
+_MOST_SAVED = 2**29  # bytes of bounds saved for backtracking
 
 
 class SearchResult(NamedTuple):
     """CAN, CANNOT or UNDECIDED; how many orders were assumed; depths that prove CAN.
 
-    Depths are in the unit of the field: an epsilon, where there is one for all pairs.
+    Depths are in the unit of the constraint system: an epsilon, where there is one for all pairs.
     """
 
     answer: int
@@ -45,7 +45,7 @@ class SearchResult(NamedTuple):
 
 
 def components_of(field: Field, arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Split arms of a field into components: sets of arms joined by similar pairs or ranges."""
+    """Split arms of a constraint system into components: sets of arms joined by similar pairs or ranges."""
     c = field.constraints
     size = len(field.arms)
     near = csr_array((np.ones(len(c.similar), bool), c.similar, c.similar_starts), (size, size))
@@ -54,7 +54,7 @@ def components_of(field: Field, arms: NDArray[np.int64]) -> list[NDArray[np.int6
 
 
 def whole_field(side: SideInformation) -> Field:
-    """Return the constraints of all arms; there must be few enough for `field_around` to take all."""
+    """Return the constraint system of all arms; there must be few enough for `field_around` to take all."""
     field = field_around(side, np.arange(side.n_arms))
     assert len(field.arms) == side.n_arms
     return field
@@ -68,9 +68,9 @@ class Component:
     field : Field
         The constraints of all arms.
     arms : ndarray of int
-        Its arms, ascending, by their place in the field.
+        Its arms, ascending, as indices in the constraint system.
     is_tight : bool
-        Whether the field is a tightened one already.
+        Whether `field` is already tightened.
     """
 
     def __init__(self, field: Field, arms: NDArray[np.int64], is_tight: bool = False) -> None:
@@ -92,7 +92,7 @@ class Component:
         return bounds, bool(order_pairs(bounds, self._pairs, self._apart))
 
     def place(self, arm: int) -> int:
-        """Return the place of an arm in the component."""
+        """Return the index of an arm in the component."""
         return int(np.searchsorted(self.arms, arm))
 
     def decide(
@@ -133,12 +133,12 @@ class Component:
 
     @property
     def _any_arm(self) -> int:
-        """What stands for any arm in a search: means may be mirrored only where there are no ranges."""
+        """The code for any arm in a search: -1 if means may be reflected, -2 with ranges, which forbid it."""
         return -1 if self.field.ranges is None else -2
 
     @cached_property
     def _tightened(self) -> Component | None:
-        """The component with slightly stricter relations, for thresholds and ranges that steps round."""
+        """The component with slightly stricter relations if steps round thresholds or ranges, else None."""
         ranges = self.field.ranges
         is_rounded = self.field.thresholds is not None or (ranges is not None and not ranges.steps.exact)
         if self._is_tight or not is_rounded:
@@ -164,9 +164,9 @@ class Relations(NamedTuple):
 
 
 def relations_among(field: Field, arms: NDArray[np.int64]) -> tuple[Relations, Relations, Relations]:
-    """Return similar pairs, dissimilar pairs and ends of ranges among arms of a field, as places among them.
+    """Return the similar pairs, dissimilar pairs and range ends among `arms`, as indices into `arms`.
 
-    The second arm of the end of a range lies at most its steps below the first.
+    For the end of a range, the second arm lies at most `steps` below the first.
     """
     c = field.constraints
     place = np.full(len(field.arms), -1)
@@ -185,7 +185,7 @@ def relations_among(field: Field, arms: NDArray[np.int64]) -> tuple[Relations, R
 
 
 def fits(field: Field, arms: NDArray[np.int64], steps: NDArray[np.int64]) -> bool:
-    """Return whether depths in steps satisfy every relation among some arms of a field."""
+    """Return whether depths in steps satisfy every relation among some arms of a constraint system."""
     near, far, links = relations_among(field, arms)
     return bool(
         (np.abs(steps[near.first] - steps[near.second]) <= near.steps).all()

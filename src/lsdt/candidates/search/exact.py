@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MOST_ARMS = 1_000
 USUAL_SECONDS = 60.0
 _ADVICE = "A longer `timeout` may decide."
-_SHARE_BEFORE = 4  # the stages before the search get at most one part in so many of the time
+_SHARE_BEFORE = 4  # the stages before the search get at most this fraction, 1 / 4, of the time
 _ORDERS = (MOST_ORDERS, sys.maxsize)  # hard arms wait until the easy ones are decided
 _OUT = SearchResult(CANNOT, 0)
 
@@ -194,7 +194,7 @@ def _search(
 
 
 def _mirror(part: Component, shown: SearchResult, verdicts: list[SearchResult]) -> None:
-    """Upside down, the depths that show an arm the best show the lowest ones the best."""
+    """Mark the deepest arms as CAN: reflected, the depths that make an arm the best make them the best."""
     assert shown.depths is not None
     deepest = shown.depths.max()
     for arm in part.arms[shown.depths == deepest].tolist():

@@ -52,7 +52,7 @@ def suppose_best(constraints: Constraints, bounds: Array, best: int) -> bool:
         return False
     onward = bounds[best].copy()
     for row in range(n_arms):
-        least = least_of(bounds, row)  # every path may go on to `best` at no cost, and from there
+        least = least_of(bounds, row)  # every path can be extended to `best` at no cost, and on from there
         for column in range(n_arms):
             if onward[column] < _HALF:
                 bounds[row, column] = min(bounds[row, column], least + onward[column])
@@ -75,7 +75,7 @@ def _next_pair(bounds: Array, pairs: Array, apart: Array, weights: Array, depths
 
 @compiled
 def _blame(bounds: Array, pairs: Array, apart: Array, weights: Array) -> None:
-    """Add to the weights of the pairs with both orders excluded by the bounds."""
+    """Add 1 to the weight of every pair with both orders excluded by the bounds."""
     for number in range(len(pairs)):
         a, b = pairs[number, 0], pairs[number, 1]
         if bounds[a, b] < apart[number] and bounds[b, a] < apart[number]:
@@ -110,8 +110,8 @@ def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: in
     while True:
         answer = UNDECIDED
         if not possible:
-            # Without ranges every model has a mirror image: if any arm may be the best, the other order of
-            # the first pair adds nothing.
+            # Without ranges every model has a reflection: if any arm may be the best, the other order of the
+            # first pair adds nothing.
             if level == 0 or (level == 1 and best == -1):
                 answer = CANNOT
             elif assumed < most_orders:

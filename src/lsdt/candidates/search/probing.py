@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 MOST_TRIES = 2_000  # orders tried for one arm: half a second among 256 arms
 
-_MOST_SEARCHED = 1_000  # arms among which a conflict is searched
+_MOST_SEARCHED = 1_000  # arms, at most, among which to search for a conflict
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +83,7 @@ def find_probing(side: SideInformation, options: Options) -> Propagation:
 
 
 def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple[int, ...]) -> Conflict:
-    """Return a conflict among arms of which none is left; it names no relations if there are too many."""
+    """Return a conflict among arms that are all excluded; it names no relations if the search proves none."""
     around = field_around(side, part)
     members = around.places(part)
     if len(part) > _MOST_SEARCHED:

@@ -32,7 +32,7 @@ def explain_refutation(
 ) -> Explanation | None:
     """Explain why an arm is excluded, by a few of `arms`; None if no search of `most_orders` proves it.
 
-    Arms are places in the field.
+    Arms are indices in the constraint system.
     """
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:

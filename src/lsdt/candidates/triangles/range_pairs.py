@@ -1,12 +1,12 @@
-"""Ranges as similar and dissimilar pairs, for rules that know nothing else.
+"""Ranges as similar and dissimilar pairs, for rules that can use nothing else.
 
 At a threshold epsilon, a range inside (-epsilon, epsilon) says that two arms are similar, one that lies
 outside says that they are dissimilar, and any other says neither. The triangle rule and the paper's policies
-read ranges this way; how far and which way is lost, so that `order` and `propagation` say more.
+read ranges this way; size and direction are lost, so `order` and `propagation` can exclude more.
 
-Where no relation has a threshold, epsilon is free. Of a few values, spread over the ends of the ranges, the
-one is taken with which the triangle rule leaves the fewest arms, the smallest of several. Ranges that hold
-give pairs that hold at any threshold, so that choosing one among them is sound.
+Where no relation has a threshold, epsilon is free. A few values are tried, spread over the ends of the
+ranges; the one for which the triangle rule leaves the fewest arms is taken, the smallest if there are
+several. Ranges that hold give pairs that hold at any threshold, so choosing among them is sound.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _TRIED = 24  # values of epsilon
 
 
 def read_ranges(side: SideInformation) -> SideInformation:
-    """Return the same information with its ranges as pairs besides; itself, where none can be read.
+    """Return a copy that also has its ranges as pairs; `side` itself if none can be read.
 
-    That is so without ranges, with distinct thresholds, with similar or dissimilar pairs whose epsilon is
-    not known, and where no range lies inside or outside of epsilon.
+    None can be read without ranges, with distinct thresholds, with similar or dissimilar pairs whose epsilon
+    is not known, and where no range lies inside or outside of epsilon.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def _choose_epsilon(side: SideInformation, ranges: PairRanges) -> float | None:
 
 
 def _values(ranges: PairRanges) -> NDArray[np.float64]:
-    """Return thresholds at which pairs become dissimilar, and just beyond which they become similar."""
+    """Return thresholds to try: the largest with a pair dissimilar, the smallest with it similar."""
     far = np.maximum(ranges.low, -ranges.high)  # at least so far apart
     near = np.maximum(-ranges.low, ranges.high)  # at most so far apart
     ends = np.concatenate([far[far > 0.0], np.nextafter(near[np.isfinite(near)], np.inf)])

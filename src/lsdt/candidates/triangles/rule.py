@@ -54,7 +54,7 @@ class Variant(NamedTuple):
     def witnesses(self, store: Store, wanted: int) -> NDArray[np.int32]:
         """Return `wanted` disjoint pairs that exclude each arm, or -1 where there are fewer."""
         n_arms = store.n_arms
-        if 2 * wanted > n_arms - 1:  # no arm has so many others: all stay
+        if 2 * wanted > n_arms - 1:  # too few other arms: all stay
             return np.full((n_arms, 1, 2), -1, np.int32)
         what = f"{wanted} witnesses for each of {n_arms:,} arms"
         require_memory(8 * n_arms * wanted, what, "ask for fewer")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.stores import Store
 
 _MOST_QUANTA = 2**45  # whole numbers that floats add and compare without rounding
-_MOST_ATTEMPTS = 400  # arms that are left out of a conflict, one attempt each
+_MOST_ATTEMPTS = 400  # at shrinking a conflict
 
 
 def scan_thresholds(store: Store, witnesses: NDArray[np.int32]) -> None:
@@ -123,7 +123,7 @@ def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> C
 
 
 def _pairs_among(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return, for each of these arms, the places of two others of them that exclude it, or -1."""
+    """Return, for each of `arms`, two others of them that exclude it, as indices into `arms`, or -1."""
     part = subset(side, arms).store
     witnesses = np.full((len(arms), 1, 2), -1, np.int32)
     assert isinstance(part, PairStore)

@@ -30,7 +30,7 @@ class SeenWindows(NamedTuple):
 
 @inlined
 def _is_revealed(seen: SeenWindows, relation: int, low: int, high: int) -> bool:
-    """Whether the relation of the arms at two positions, which is `relation` in truth, is revealed."""
+    """Return whether the true `relation` of the arms at two positions is revealed."""
     if len(seen.layers.kind) == 0:
         return True
     distance = (seen.means[high] - seen.means[low]) / seen.epsilon

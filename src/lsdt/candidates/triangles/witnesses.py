@@ -89,14 +89,14 @@ def _n_words(n_arms: int) -> int:
 
 
 def scan_windows(store: WindowStore, witnesses: NDArray[np.int32]) -> None:
-    """Write the witnesses of every arm, from coins that are tossed on the way."""
+    """Write the witnesses of every arm, tossing coins as they are needed."""
     w = store.windows
     seen = SeenWindows(store.coins, w.order, w.means, w.epsilon, w.left_end, w.right_end)
     over_blocks(lambda first, last: eliminate_by_windows(seen, first, last, witnesses), store.n_arms)
 
 
 def scan_rows(pairs: PairStore, needed: NDArray[np.int64], witnesses: NDArray[np.int32]) -> None:
-    """Write the witnesses of every arm that has as many as it needs."""
+    """Write the witnesses of every arm with at least as many as ``needed``."""
     implied = pairs.dissimilar is None
     rows = pairs.similar if pairs.dissimilar is None else pairs.dissimilar
     over_blocks(
