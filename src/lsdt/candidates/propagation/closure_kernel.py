@@ -34,7 +34,7 @@ def place_below(bounds: Array, upper: int, lower: int, steps: int) -> bool:
         return False
     if bounds[lower, upper] <= -steps:
         return True
-    onward = bounds[upper].copy()  # a copy, and one type of number, let the inner loop run in wide registers
+    onward = bounds[upper].copy()  # a copy and a single dtype let the inner loop be vectorised
     for row in range(len(bounds)):
         step = bounds[row, lower] - steps
         if step < bounds[row, upper] and step < _HALF:
@@ -50,7 +50,7 @@ def place_below(bounds: Array, upper: int, lower: int, steps: int) -> bool:
 def order_pairs(bounds: Array, pairs: Array, steps: Array) -> bool:
     """Order every dissimilar pair with one order excluded by the bounds; return False if both orders are.
 
-    Or if the bounds contradict one another before any pair is ordered, as those of ranges can.
+    Also if the bounds contradict one another before any pair is ordered, as those of ranges can.
     """
     for arm in range(len(bounds)):
         if bounds[arm, arm] < 0:
@@ -76,8 +76,8 @@ def order_pairs(bounds: Array, pairs: Array, steps: Array) -> bool:
 def similar_bounds(starts: Array, others: Array, steps: Array) -> Array:
     """Return the closed bounds that similar pairs and ranges imply: shortest paths from every arm.
 
-    If ranges contradict one another, paths get shorter for ever; an arm from which they do is given up, with
-    a bound below 0 on its difference to itself.
+    If ranges contradict one another, paths may get shorter without end; the search from such an arm is given
+    up, with a bound below 0 on its difference to itself.
     """
     n_arms = len(starts) - 1
     bounds = np.full((n_arms, n_arms), FAR, np.int64)
@@ -114,7 +114,7 @@ def similar_bounds(starts: Array, others: Array, steps: Array) -> Array:
 def _rows_among(
     starts: Array, others: Array, steps: Array, back: Array, members: Array, place_of: Array
 ) -> tuple[Array, ...]:
-    """Return the pairs among `members` as rows of their places, with their steps either way."""
+    """Return the pairs among `members` as rows of indices into it, with their steps in both directions."""
     one = 0 if len(steps) == 1 else 1
     count = 0
     for member in members:
@@ -211,7 +211,7 @@ def _has_negative(bounds: Array) -> bool:
 
 @inlined
 def _has_depths_of_one_side(members: Array, lower: Array, upper: Array) -> bool:
-    """Return whether an arm is known to lie below the best, but not how far at most: it passed nothing on."""
+    """Return whether an arm has a lower bound above 0 but no upper bound: it passed nothing on."""
     found = False
     for place in range(len(members)):
         found = found or (upper[members[place]] >= FAR and lower[members[place]] > 0)
@@ -220,7 +220,7 @@ def _has_depths_of_one_side(members: Array, lower: Array, upper: Array) -> bool:
 
 @inlined
 def nearest(scratch: Scratch, n_reached: int, most_arms: int) -> Array:
-    """Return the arms reached first along similar pairs."""
+    """Return the first `most_arms` arms reached along similar pairs: those with an upper bound."""
     members = np.empty(min(n_reached, most_arms), np.int64)
     count = 0
     for place in range(n_reached):
@@ -275,7 +275,7 @@ def eliminate_by_closure(
     for place in range(first, last):
         possible[place], n_reached = narrow(constraints, arms[place], most_near, scratch)
         if possible[place]:
-            if n_arms <= most_arms:  # all arms are closed: the similar pairs imply the same for each
+            if n_arms <= most_arms:  # all arms are closed: similar pairs give the same bounds for each
                 n_reached = reach_all(scratch, n_reached)
             else:
                 members = nearest(scratch, n_reached, most_arms)
@@ -303,7 +303,7 @@ def bounds_below(
 
 @inlined
 def _doubled(values: Array) -> Array:
-    """Return the same values with room for as many more."""
+    """Return the values in an array twice as long."""
     room = np.empty(2 * len(values), np.int64)
     copy_into(room, values)
     return room
@@ -311,7 +311,7 @@ def _doubled(values: Array) -> Array:
 
 @inlined
 def _rearrange(values: Array, order: Array) -> None:
-    """Put values in another order."""
+    """Permute values in place by `order`."""
     before = values.copy()
     for place in range(len(order)):
         values[place] = before[order[place]]
@@ -330,9 +330,9 @@ def mutual_rows(
 ) -> tuple[Array, ...]:
     """Return bounds on the depths of the other `arms` if each of ``arms[first:last]`` is the best.
 
-    ``number`` is the place of an arm among `arms`, or -1. Rows hold places, lower and upper bounds in steps:
-    at most `most_entries`, first those with an upper bound, in the order in which they were reached. Arms
-    without bounds are left out. If the arm cannot be the best, its row holds itself alone.
+    ``number`` is the index of an arm in `arms`, or -1. Rows hold indices, lower and upper bounds in steps, at
+    most `most_entries` each: arms with an upper bound are taken first, in the order in which they were
+    reached. Arms without bounds are left out. If the arm cannot be the best, its row holds only itself.
     """
     n_arms = len(constraints.similar_starts) - 1
     scratch, place_of = new_scratch(n_arms), np.full(n_arms, -1, np.int64)

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 # With more relations per arm than this, a part of the arms is enough: a few hundred decide nearly everything.
 _DENSE = 600.0
 _FEWEST_ARMS = 1_500
-_FLOATS = 1e-12  # by which floats may miss the closed end of a range
-_FEW = 500  # up to so many arms, every single step is propagated
+_FLOATS = 1e-12  # relative error by which floats may miss the closed end of a range
+_FEW = 500  # arms, up to which every single step is propagated
 
 
 class SimilarRows(NamedTuple):
@@ -45,7 +45,7 @@ class SimilarRows(NamedTuple):
 
 
 class RangeField(NamedTuple):
-    """What is beside the constraints where ranges stand among their similar pairs.
+    """Similar pairs and ranges apart, where the constraints hold both in the rows of similar pairs.
 
     Attributes
     ----------
@@ -69,11 +69,10 @@ class RangeField(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """The constraints among ascending `arms` in whole steps; `unit` steps are `size` in rewards.
+    """A constraint system among ascending `arms` in whole steps; `unit` steps are `size` in rewards.
 
-    An epsilon (or a quantum of distinct thresholds and ranges) has one step more than there are arms, or
-    more. Strict and non-strict inequalities then are the same in whole steps, and bounds convert back
-    exactly.
+    An epsilon (or a quantum of distinct thresholds and ranges) has more steps than there are arms. Strict
+    inequalities can then be written as non-strict ones in whole steps, and bounds convert back exactly.
     """
 
     arms: NDArray[np.int64]
@@ -109,13 +108,13 @@ class Field:
         """Steps per unit for converting depths to floats, with half a step to spare.
 
         Similar arms are at least one step nearer than their threshold, and stay below it. Dissimilar arms
-        end up slightly further apart than they must. Ranges may have to be met exactly; beside them the unit
-        is a power of two, and nothing is rounded.
+        end up slightly further apart than they must. Ranges may have to be met exactly; with them the unit is
+        a power of two, and nothing is rounded.
         """
         return self.unit - 0.5 / self.largest if self.ranges is None else float(self.unit)
 
     def fits(self, places: NDArray[np.int64], depths: NDArray[np.float64]) -> bool:
-        """Return whether depths in units satisfy distinct thresholds and ranges, which steps may round."""
+        """Return whether depths in units satisfy distinct thresholds and ranges as stated, not rounded."""
         if self.thresholds is None and self.ranges is None:
             return True
         known = np.full(len(self.arms), np.nan)
@@ -132,7 +131,7 @@ class Field:
 
         c = self.constraints
         near, far = gaps(*self.near[:2]), gaps(c.dissimilar_starts, c.dissimilar)
-        too_far = near >= self.thresholds.similar  # not a number where an arm is not among the places
+        too_far = near >= self.thresholds.similar  # False (NaN) where an arm is not in `places`
         spare = 0.0 if self.ranges is None else _FLOATS * self.thresholds.largest
         return not (too_far.any() or (far < self.thresholds.dissimilar - spare).any())
 
@@ -140,14 +139,14 @@ class Field:
         if self.ranges is None or not self.ranges.is_compared:
             return True
         pairs, low, high, strict_low, strict_high = self.ranges.stated
-        less = known[pairs[:, 1]] - known[pairs[:, 0]]  # depths are upside down
+        less = known[pairs[:, 1]] - known[pairs[:, 0]]  # the larger depth is the smaller mean
         spare = _FLOATS * max(self.largest * self.size, float(np.nanmax(np.abs(known), initial=0.0)))
         wrong = (less < low - spare) | (less > high + spare)
         wrong |= (strict_low & (less <= 0.0)) | (strict_high & (less >= 0.0))
         return not wrong.any()
 
     def tighten(self) -> Field:
-        """Return the field with thresholds rounded a unit stricter: whatever satisfies it satisfies them."""
+        """Return a constraint system a unit stricter: what satisfies it satisfies the relations as stated."""
         c, unit = self.constraints, self.unit
         if self.ranges is None:
             tight = c._replace(
@@ -170,11 +169,11 @@ class Field:
         )
 
     def places(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the places of arms in the field."""
+        """Return the indices of arms in the constraint system."""
         return np.searchsorted(self.arms, arms)
 
     def nearest(self, seeds: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-        """Return `size` places: the seeds, then repeatedly those with most relations to the places so far."""
+        """Return up to `size` indices: the seeds, then repeatedly those with most relations to the chosen."""
         c, chosen = self.constraints, np.unique(seeds)
         while len(chosen) < size:
             similar = _relatives(c.similar_starts, c.similar, chosen)
@@ -197,12 +196,12 @@ def _relatives(
 
 
 def takes_all(side: SideInformation, arms: NDArray[np.int64]) -> bool:
-    """Say whether the constraints around arms are quick to find among all arms."""
+    """Return whether the constraint system around some arms should have all arms, since that is quick."""
     return side.n_arms <= max(_FEWEST_ARMS, 2 * len(arms)) or _mean_degree(side.store) <= _DENSE
 
 
 def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
-    """Return the constraints among arms and those most related to them; among all arms if that is quick."""
+    """Return the constraint system of `arms` and some others (`_around`), or of all arms if that is quick."""
     members = np.arange(side.n_arms)
     if not takes_all(side, arms):
         members = _around(side.store, arms, max(_FEWEST_ARMS, 2 * len(arms)))
@@ -211,10 +210,10 @@ def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
     similar, dissimilar = store.similar, store.listed_dissimilar()
     ranged = None if store.ranges is None else range_steps(store, part.epsilon)
     steps = steps_of(store, part.epsilon) if ranged is None else ranged
-    # What counts as narrow, and as a gain, goes by the distances of pairs, not by a small quantum.
+    # With ranges, what is narrow and what is a gain goes by the distances of pairs: a quantum may be tiny.
     unit = steps.unit if ranged is None else max(int(steps.dissimilar.min(initial=FAR)), steps.unit)
     constraints = Constraints(
-        similar.indptr.copy(),  # writable, as compiled code knows it
+        similar.indptr.copy(),  # writable, as compiled code expects
         similar.indices.copy(),
         steps.similar,
         steps.similar,
@@ -238,7 +237,7 @@ def _joined(
     constraints: Constraints,
     is_compared: bool,
 ) -> dict[str, Any]:
-    """Return constraints with ranges among the similar pairs, and what the ranges are made of."""
+    """Return `constraints` with ranges in the rows of similar pairs, and `ranges`, for a `Field`."""
     starts, others, ahead, back = joint_rows(*graphs, stated.pairs, steps)
     joint = constraints._replace(
         similar_starts=starts,
@@ -253,7 +252,7 @@ def _joined(
 
 
 def is_sparse(store: Store) -> bool:
-    """Return whether all relations are used, not those of a part of the arms."""
+    """Return whether relations are few enough per arm to use all of them, not those of some arms only."""
     return _mean_degree(store) <= _DENSE
 
 

@@ -7,7 +7,7 @@ above. A part of one arm is never contradictory, because nothing bounds the othe
 
 The search for a small set starts near arms that were hard to exclude: if nearly all relations are right, it
 took a wrong one to exclude the best arm. There one dissimilar pair is given an order, without loss of
-generality (mirrored means satisfy the same relations). Ranges have a direction, so that a contradiction with
+generality (reflected means satisfy the same relations). Ranges have a direction, so a contradiction with
 them is derived from the relations alone, where that is possible. The contradiction that follows is derived
 and made small as in `derivation`. Where that fails, a set of arms is closed under derivations: each arm is
 excluded by others of the set.
@@ -51,7 +51,7 @@ _NEAR = 3_000  # arms that pass on their bounds, where no stage before has said 
 _ENOUGH = 4  # contradictions to find at one size; the smallest is reported
 _MOST_SHRUNK = 100
 _MOST_ATTEMPTS = 599
-_AROUND_CONFLICT = (96, 48, 24)  # arms: all of them, if these hold no other conflict
+_AROUND_CONFLICT = (96, 48, 24)  # arms: the first number whose arms hold no other conflict
 _MOST_DOUBTED = 60
 
 
@@ -73,7 +73,7 @@ _LARGEST = max(_USUAL_REACH.sizes)
 
 
 class FailedElimination(NamedTuple):
-    """An elimination that left no arm: the witnesses of triangles, the field of the other arms, its reach."""
+    """An elimination that left no arm: triangle witnesses, the constraint system after them, its limits."""
 
     witnesses: NDArray[np.int32]
     around: Field | None
@@ -132,7 +132,7 @@ def conflict_among(
 def _by_triangles(
     side: SideInformation, part: NDArray[np.int64], around: Field, witnesses: NDArray[np.int32]
 ) -> Conflict:
-    """Return a conflict that triangles show, with the relation to doubt if the field contains it all."""
+    """Return a conflict that triangles show; with the relation to doubt if `around` contains all its arms."""
     conflict = conflict_of(side, witnesses, part)
     arms = np.sort([side.index(arm) for arm in conflict.arms])
     if len(arms) > _LARGEST or not np.isin(arms, around.arms).all():
@@ -216,7 +216,7 @@ def _by_relations(
 def _from_hard_arms(
     around: Field, part: NDArray[np.int64], done: FailedElimination
 ) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
-    """Return arms and dissimilar pairs from derivations that reach far."""
+    """Return arms and dissimilar pairs from the derivations with most arms."""
     hard = around.places(np.intersect1d(part[done.witnesses[part, 0] < 0], around.arms))
     hard = hard[:: max(len(hard) // _HARD, 1)][:_HARD]
     reaching = [refutation_around(around, int(place), done.near, done.most_closed) for place in hard]
@@ -254,7 +254,7 @@ def mutual_exclusion(
         arms = around.places(inside)
     close = hypothesis(around, arms)
     if arms_possible(close, np.arange(len(arms))).any():
-        return None  # the field lacks some of the relations that excluded them
+        return None  # the constraint system lacks some of the relations that excluded them
     if len(arms) > _MOST_SHRUNK:
         return close
     budget = Budget(_MOST_ATTEMPTS)
@@ -304,7 +304,7 @@ def relation_to_doubt(around: Field, known: Hypothesis, appearances: Sequence[in
 
 
 def _survivors_without(near: Hypothesis, pair: NDArray[np.int64], group: int) -> int:
-    """Return how many arms could be the best if this relation of a similar (0) or other pair were dropped."""
+    """Return how many arms could be the best without a relation: similar (0), dissimilar (1), link (2)."""
     groups = (near.similar, near.dissimilar, near.links)
     two = np.searchsorted(near.arms, pair if group == 2 else np.sort(pair))
     before = sum(len(pairs) for pairs in groups[:group])

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.range_steps import LinkRows
     from lsdt.side_information import SideInformation
 
-SIMILAR, BEST, RANGE = -1, -2, -3  # instead of an order
+SIMILAR, BEST, RANGE = -1, -2, -3  # in place of the number of an order
 _NO_LINKS = np.zeros((0, 2), np.int64), np.zeros(0, np.int64)
 _FRESH, _KNOWN = 3, 1  # the cost of a link that needs a new step, and of any other
 
@@ -43,9 +43,9 @@ class Hypothesis:
     """A hypothesis about a few arms, numbered from 0, with the relations among them.
 
     Either an arm is the `best`, or the first of two dissimilar arms, `ordered`, lies above the second, or
-    neither: then it is about the relations alone. Steps are whole numbers, as in `method_kernel`; ``arms``
-    are the arms' places in the field. `links` are ends of ranges: the second arm of one lies at most its
-    steps below the first.
+    neither: then only the relations are in question. Steps are whole numbers, as in `method_kernel`; ``arms``
+    are indices in the constraint system. `links` are ends of ranges: the second arm of a link lies at most
+    its steps below the first.
     """
 
     arms: NDArray[np.int64]
@@ -141,9 +141,9 @@ class Hypothesis:
 def hypothesis(
     around: Field, places: NDArray[np.int64], best: int = -1, ordered: tuple[int, int] = (-1, -1)
 ) -> Hypothesis:
-    """Return the hypothesis that `best` is the best, or `ordered` ordered, of ascending places in a field.
+    """Return the hypothesis that `best` is the best, or that `ordered` is ordered, among ascending `places`.
 
-    That a pair is ordered is supposed without its ranges, since these could say so or deny it.
+    A hypothesis that orders a pair leaves out ranges, since these could imply or exclude that order.
     """
     c = around.constraints
     near = _pairs_among(*around.near, places)
@@ -157,7 +157,7 @@ def hypothesis(
 
 
 def _links_among(links: LinkRows, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the links among some arms, numbered by their place, and their steps."""
+    """Return the links among `places`, as indices into `places`, and their steps."""
     counts = links.starts[places + 1] - links.starts[places]
     at = np.concatenate(
         [np.arange(links.starts[place], links.starts[place + 1]) for place in places.tolist()]
@@ -170,7 +170,7 @@ def _links_among(links: LinkRows, places: NDArray[np.int64]) -> tuple[NDArray[np
 def _pairs_among(
     starts: NDArray[np.int64], others: NDArray[np.int32], steps: NDArray[np.int64], places: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the pairs of symmetric rows that lie among some arms, each once, and their steps."""
+    """Return the pairs of symmetric rows among `places`, each once, as indices into it, and their steps."""
     at = np.concatenate([np.arange(starts[place], starts[place + 1]) for place in places.tolist()])
     first = np.repeat(np.arange(len(places)), starts[places + 1] - starts[places])
     second = np.searchsorted(places, others[at])
@@ -256,8 +256,7 @@ def pairs_of(around: Field, refuted: Hypothesis) -> tuple[tuple[int, int], ...]:
 def relations_of(side: SideInformation, around: Field, refuted: Hypothesis) -> tuple[Relation, ...]:
     """Return the relations of a hypothesis, with the names of arms and distinct thresholds.
 
-    There is one for every number of `Hypothesis.with_relations`: a range of which both ends are used is there
-    twice.
+    There is one for every number of `Hypothesis.with_relations`: a range with both ends in use appears twice.
     """
     pairs, n_similar = pairs_of(around, refuted), len(refuted.similar)
     words = ["similar"] * n_similar + ["dissimilar"] * len(refuted.dissimilar)
@@ -283,9 +282,9 @@ def _is_strict(around: Field, steps: int) -> bool:
 
 
 class Sizes:
-    """Lengths that steps stand for: in epsilons, or in rewards where thresholds are distinct or ranges count.
+    """Convert steps to lengths: in epsilons, or in rewards with distinct thresholds or sized ranges.
 
-    Ranges and, beside them, epsilon are as stated; else they would be as they were rounded.
+    Ranges, and epsilon where there are ranges, are given as stated, not as rounded to steps.
     """
 
     def __init__(self, side: SideInformation, around: Field) -> None:
@@ -296,24 +295,24 @@ class Sizes:
         self._unit = around.unit
 
     def similar(self, steps: int) -> float:
-        """Return the length that a similar pair of so many steps is less than."""
+        """Return the length that a similar pair with these steps stays below."""
         return float((steps + 1) / self._unit * self._size) if self._epsilon is None else self._epsilon
 
     def dissimilar(self, steps: int) -> float:
-        """Return the length that a dissimilar pair of so many steps is at least; 0 for no steps."""
+        """Return the least length of a dissimilar pair with these steps; 0 for no steps."""
         return (
             float(steps / self._unit * self._size) if self._epsilon is None or steps == 0 else self._epsilon
         )
 
     def range_end(self, steps: int, start: int, end: int) -> tuple[float, bool, str]:
-        """Return how much deeper an arm can be than another by their range, whether less, and why."""
+        """Return how much deeper `end` can be than `start` by their range, whether strictly, and why."""
         if steps % self._unit != 0:
             return 0.0, True, range_relation(self._side, start, end, True).relation
         return (range_end(self._side, start, end) if steps else 0.0), False, "range"
 
 
 def counts_ranges(around: Field) -> bool:
-    """Return whether ranges count with their size."""
+    """Return whether ranges count with their size, not only with their direction."""
     return around.ranges is not None and around.ranges.is_compared and around.ranges.stated.has_size
 
 
@@ -358,7 +357,7 @@ def derivation(refuted: Hypothesis) -> list[Order]:
 
 
 def orders_before(graph: Graph, needed: set[int]) -> list[Order]:
-    """Return the orders that some need, and those that these need, each after what it rests on."""
+    """Return the `needed` orders and all that they rest on, each after those it rests on."""
     chain = []
     for rank in range(len(graph.orders) - 1, -1, -1):  # an order follows from orders of earlier rounds only
         if rank in needed:
@@ -373,7 +372,7 @@ def orders_before(graph: Graph, needed: set[int]) -> list[Order]:
 
 
 class Graph:
-    """The constraints of a hypothesis as edges, and its orders as they were found."""
+    """The constraints of a hypothesis as edges, and the orders that follow, in the sequence found."""
 
     def __init__(self, refuted: Hypothesis) -> None:
         _contradictory, found = refuted.orders()
@@ -422,7 +421,7 @@ class Graph:
     def path(
         self, source: int, target: int, less_than: int, before: int, known: set[int]
     ) -> tuple[Edge, ...]:
-        """Return the cheapest path short enough, by orders `before` a rank; `known` ones cost less."""
+        """Return the cheapest path below `less_than`, by orders `before` a rank; `known` ones cost less."""
         usable = self._order < before
         start, end, weight = self._start[usable], self._end[usable], self._weight[usable]
         order = self._order[usable]

@@ -17,7 +17,7 @@ _HALF = FAR // 2
 
 @compiled
 def similar_closure(n_arms: int, pairs: Array, steps: Array, links: Array, link_steps: Array) -> Array:
-    """Return the closed bounds that similar pairs imply, and links, each from its first arm to its second."""
+    """Return the closed bounds implied by similar pairs and by links from their first arm to their second."""
     bounds = np.full((n_arms, n_arms), FAR, np.int64)
     for arm in range(n_arms):
         bounds[arm, arm] = 0
@@ -52,7 +52,7 @@ def suppose_best(bounds: Array, best: int) -> None:
     """Add the constraint that no arm lies above `best`."""
     onward = bounds[best].copy()
     for row in range(len(bounds)):
-        least = least_of(bounds, row)  # every path may go on to `best` at no cost, and from there
+        least = least_of(bounds, row)  # every path can be extended to `best` at no cost, and on from there
         for column in range(len(bounds)):
             if onward[column] < _HALF and least + onward[column] < bounds[row, column]:
                 bounds[row, column] = least + onward[column]

@@ -4,11 +4,11 @@ A link says ``x_end - x_start <= bound``, or ``<`` where it is strict. Similar p
 are links; bounds add up along them. So is a dissimilar pair whose range excludes one of its two orders: the
 worse arm lies at least epsilon below the other.
 
-**Numbers.** A level is a whole number of quanta, and beside it stands how many strict links led there; of two
+**Numbers.** A level is a whole number of quanta, with a count of the strict links that led there; of two
 equal levels the one with more of them is the lower. If all ends are whole multiples of a common quantum, that
-is the quantum, and nothing is rounded (`lsdt.side_information.layouts.integer_steps`). Else it is a small
-part of epsilon, or a power of two where there is none, such that sums over all arms just fit in 61 bits, and
-bounds are rounded up to it: what follows from them follows from the true bounds as well.
+is the quantum, and nothing is rounded (`lsdt.side_information.layouts.integer_steps`). Otherwise it is a
+small part of epsilon, or a power of two where there is none, such that sums over all arms just fit in 61
+bits, and bounds are rounded up to it: what follows from them also follows from the true bounds.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
     from lsdt.side_information.layouts.ranges import PairRanges
 
-_MOST_LEVELS = 2**61  # the largest sum of bounds along all arms; a circle is noticed before twice that
+_MOST_LEVELS = 2**61  # the largest sum of bounds along all arms; a cycle is noticed before twice that
 _BYTES_PER_LINK = 110.0  # while links are sorted and rounded
-_FAR = 2**62  # where no link leads
+_FAR = 2**62  # the level of arms that no link reaches
 _EXACT_FLOATS = 2**52  # whole numbers up to here are floats
 _FLOATS = 1e-13  # by which floats may miss a whole multiple, as in `integer_steps`
-_FIRST_LOOK = 2  # rounds before the first look for a circle; each next look is after twice as many
+_FIRST_LOOK = 2  # rounds before the first look for a cycle; each next look is after twice as many
 
 
 class Links(NamedTuple):
@@ -57,10 +57,10 @@ class Quanta(NamedTuple):
 
 
 class Levels(NamedTuple):
-    """The least bound of every arm below the best: quanta, strict links on the way, and the last link.
+    """The least bound of every arm against the largest mean: quanta, strict links on the path, the last link.
 
-    `last` is -1 where the bound is the 0 of the start. `circle` are the links of a contradiction, in order,
-    or None; the bounds mean nothing then.
+    `last` is -1 where the bound is the initial 0. `circle` lists the links of a contradictory cycle, in
+    order; the bounds then mean nothing. It is None if there is no such cycle.
     """
 
     level: NDArray[np.int64]
@@ -103,7 +103,7 @@ def _links_of_similar(store: PairStore, epsilon: float | None) -> Links:
 
 
 def _links_of_ordered(store: PairStore, ranges: PairRanges, epsilon: float | None) -> Links:
-    """Return a link down every dissimilar pair whose own range excludes one of its orders."""
+    """Return a link from the better to the worse arm of every dissimilar pair that its own range orders."""
     apart = distances_of(store, ranges.pairs, 1.0 if epsilon is None else epsilon)
     first, second = ranges.pairs.astype(np.int64).T
     above = (ranges.low > -apart) | ((ranges.low == -apart) & ranges.strict_low)
@@ -115,7 +115,7 @@ def _links_of_ordered(store: PairStore, ranges: PairRanges, epsilon: float | Non
 
 
 def distances_of(store: PairStore, pairs: NDArray[np.int32], epsilon: float) -> NDArray[np.float64]:
-    """Return how far apart pairs are at least by being dissimilar; not a number for those that are not."""
+    """Return the least distance of each pair that is dissimilar; NaN for the other pairs."""
     n_arms = store.n_arms
     wanted = pairs[:, 0].astype(np.int64) * n_arms + pairs[:, 1]
     if store.dissimilar is None:  # complete: what is not similar is dissimilar
@@ -153,10 +153,10 @@ def _links_of_ranges(ranges: PairRanges) -> Links:
 def quanta_of(
     bounds: NDArray[np.float64], n_arms: int, distances: NDArray[np.float64] | None = None
 ) -> Quanta:
-    """Return bounds as whole numbers of quanta; those of no common quantum are rounded up.
+    """Return bounds as whole numbers of quanta, rounded up if they have no common quantum.
 
     `distances` are those of similar and dissimilar pairs. They are compared with one another all the time,
-    and stay whole where they have a quantum of their own.
+    and stay whole if they alone have a common quantum.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def quanta_of(
 
 
 def _rounded_up(bounds: NDArray[np.float64], own: float, halvings: int) -> Quanta:
-    """Return bounds as whole numbers of a quantum that is halved so many times; its multiples stay whole."""
+    """Return bounds in quanta of `own` halved `halvings` times, rounded up; multiples of `own` stay exact."""
     scaled = np.ldexp(bounds / own, halvings)
     coarse = np.ldexp(np.rint(bounds / own), halvings)
     is_whole = np.rint(bounds / own) * own == bounds
@@ -197,17 +197,17 @@ def _rounded_up(bounds: NDArray[np.float64], own: float, halvings: int) -> Quant
 
 
 def least_levels(n_arms: int, links: Links, bounds: NDArray[np.int64]) -> Levels:
-    """Return the least bound of every arm below the largest mean, or a circle of links that cannot hold.
+    """Return the least bound of every arm against the largest mean, or a contradictory cycle of links.
 
-    A round takes all links from arms whose bound fell since their turn in the round before. Arms take turns
-    along the links, so that one round is enough where no links lead in a circle, such as for a ranking.
-    Without a contradiction there are at most as many rounds as arms.
+    A round relaxes all links from arms whose bound fell since their visit in the round before. Arms are
+    visited along the links, so one round is enough if there are no cycles, as in a ranking. Without a
+    contradiction there are at most as many rounds as arms.
     """
     first = np.searchsorted(links.start, np.arange(n_arms + 1))
     order = kernel.visiting_order(first, links.end)
     level, strict, last = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64), np.full(n_arms, -1)
     has_fallen = np.ones(n_arms, bool)
-    # No sum along different arms is below this: if one is, links lead in a circle.
+    # No sum along different arms is below this: if a level is, there is a cycle.
     floor = -n_arms * int(np.abs(bounds).max(initial=0))
     rounds, look = 0, _FIRST_LOOK
     while kernel.lower_levels(first, links.end, bounds, links.strict, order, has_fallen, level, strict, last):
@@ -221,10 +221,10 @@ def least_levels(n_arms: int, links: Links, bounds: NDArray[np.int64]) -> Levels
 
 
 def _circle(start: NDArray[np.int64], last: NDArray[np.int64], begin: int) -> list[int]:
-    """Return the last links that lead back to an arm, in the order in which they are walked.
+    """Return the cycle of last links through an arm, in the order in which they are followed.
 
-    They are a contradiction: the bound of each of their arms is at least that of its predecessor plus the
-    link, and more than that where the predecessor has fallen since, as one of them has.
+    The cycle is a contradiction: the bound of each arm on it is at least that of its predecessor plus the
+    link, and more than that if the predecessor has fallen since, as one of them has.
     """
     circle, arm = [int(last[begin])], int(start[last[begin]])
     while arm != begin:

@@ -1,4 +1,4 @@
-"""Compiled side of `difference_links`: least bounds along links, and links that lead in a circle."""
+"""Compiled side of `difference_links`: least bounds along links, and cycles of links."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def lower_levels(
     n_strict: Array,
     last: Array,
 ) -> int:
-    """Take every link from an arm that has fallen, once, in a given order; return how many times one fell.
+    """Relax once every link from an arm that has fallen, arms in `order`; return how many times one fell.
 
-    The bound of an arm is its level and, of two equal levels, the one with more strict links is lower.
+    Of two equal levels, the one with more strict links is lower.
     """
     count = 0
     for arm in order:
@@ -72,7 +72,7 @@ def lower_levels(
 
 @compiled
 def arm_in_circle(start: Array, last: Array) -> int:
-    """Return an arm from which last links lead back to it, or -1 if there is none."""
+    """Return an arm on a cycle of last links, or -1 if there is none."""
     n_arms = len(last)
     seen_from = np.full(n_arms, -1)
     for root in range(n_arms):

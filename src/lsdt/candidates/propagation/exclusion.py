@@ -137,7 +137,7 @@ def _rows(
 def _rows_of_links(
     n_arms: int, links: NDArray[np.int64], steps: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Return links as symmetric rows with steps either way, open where there is no link."""
+    """Return links as symmetric rows with steps in both directions, `FAR` where there is no link."""
     start, end = links.T
     every, place = np.unique(
         np.concatenate([start * n_arms + end, end * n_arms + start]), return_inverse=True

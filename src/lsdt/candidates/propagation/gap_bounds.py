@@ -3,9 +3,8 @@
 With partial information, propagation derives the bounds: arm by arm, or for all arms that are left at once
 where the order of nearly all dissimilar pairs is known up to reflection (see `images`). With complete
 information the order of the arms is known up to its direction, so the bounds are shortest paths along it.
-Gaps are in units of the rewards; an unknown epsilon counts as 1. Where there are ranges, propagation reads
-them too, around every arm; what follows from them and from similar pairs among all arms narrows the bounds
-further.
+Gaps are in units of the rewards; an unknown epsilon counts as 1. Propagation reads ranges too, around every
+arm; chains of ranges and similar pairs among all arms then narrow the bounds further.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ class MutualBounds(NamedTuple):
     Attributes
     ----------
     indptr, indices : array
-        The rows, as scipy has them.
+        The rows, as in SciPy.
     lower, upper : array
         The bounds, in the order of `indices`.
 
@@ -99,7 +98,7 @@ class MutualBounds(NamedTuple):
 
     @classmethod
     def of_tables(cls, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> MutualBounds:
-        """Return rows with every arm in them, from two square tables."""
+        """Return full rows from two square tables."""
         n_arms = len(lower)
         others = np.tile(np.arange(n_arms), n_arms)
         return cls(np.arange(n_arms + 1) * n_arms, others, lower.ravel(), upper.ravel())
@@ -109,7 +108,7 @@ class MutualBounds(NamedTuple):
 
 
 def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
-    """Return bounds on the gaps below an arm; refuse one that cannot be the best."""
+    """Return bounds on the gaps below an arm; raise if it cannot be the best."""
     if side.is_complete and side.ranges is None:
         proper = find_anchors(side).proper
         steps = _complete_steps(proper, arm)
@@ -118,7 +117,7 @@ def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
     if ordered is not None and ordered.is_out[arm]:
         raise _no_gaps(side, arm, "the order of the arms")
     if ordered is not None and not (side.n_dissimilar and _have_one_unit(side)):
-        return GapBounds(ordered.lower, ordered.upper[0])  # which count similar pairs in
+        return GapBounds(ordered.lower, ordered.upper[0])  # these include similar pairs
     around = field_around(side, np.array([arm]))
     n_arms, place = len(around.arms), int(around.places(np.array([arm]))[0])
     scratch = new_scratch(n_arms)
@@ -142,7 +141,7 @@ def _no_gaps(side: SideInformation, arm: int, what: str) -> InvalidInput:
 
 
 def _have_one_unit(side: SideInformation) -> bool:
-    """Return whether distances and ranges can be compared; those of an unknown epsilon have no size."""
+    """Return whether distances and ranges can be compared: without epsilon, distances have no size."""
     return not isinstance(side.store, PairStore) or has_one_unit(side.store, side.epsilon)
 
 
@@ -154,14 +153,15 @@ def mutual_bounds(
 ) -> MutualBounds:
     """Return bounds on the gaps among `arms`; row i assumes that arm i is the best.
 
-    Rows of partial information are cut to the nearest arms where all of them would have more entries than
-    `most_entries`. If propagation `found` the arms, the order of dissimilar pairs need not be found again.
+    Rows of partial information are cut to the nearest arms if all rows together would have more than
+    `most_entries` entries. With `found`, the result of propagation, the order of dissimilar pairs need not be
+    found again.
     """
     if side.is_complete and side.ranges is None:
         return _complete(side, arms)
-    # Distances of an unknown epsilon have no place among bounds in the units of rewards.
+    # Without epsilon, distances cannot be expressed in the units of rewards.
     by_order = side.ranges is not None and len(arms) <= _MOST_ORDERED_ROWS
-    is_told = by_order and not side.n_dissimilar  # by order
+    is_told = by_order and not side.n_dissimilar  # the order gives all bounds
     if not _have_one_unit(side) or is_told:
         bounds = _no_bounds(len(arms))
     elif found is not None and _is_ordered(found, len(arms)):
@@ -171,7 +171,7 @@ def mutual_bounds(
     if side.ranges is None or not by_order:
         return bounds
     n_links = len(side.ranges.pairs) + side.n_similar
-    if n_links * len(arms) <= _MOST_SUMS:  # chains may lead through arms that are out
+    if n_links * len(arms) <= _MOST_SUMS:  # chains may lead through excluded arms
         ordered = order_gaps(side, arms)
         return bounds if ordered is None else _narrow(bounds, ordered.upper[:, arms])
     ordered = order_gaps(subset(side, arms), np.arange(len(arms)))
@@ -179,10 +179,10 @@ def mutual_bounds(
 
 
 def _is_ordered(found: Propagation, n_arms: int) -> bool:
-    """Say whether to take bounds from the order of dissimilar pairs that was found.
+    """Return whether to take bounds from the order of dissimilar pairs that propagation found for all arms.
 
-    If many of them are open, the orders that follow from an arm being the best say more; but arm by arm they
-    take long.
+    If many pairs have no order, those that follow from assuming one arm to be the best give tighter bounds,
+    but arm by arm they take long.
     """
     oriented, around = found.oriented, found.around
     if oriented is None or around is None or found.fallback is not None or not oriented.images:
@@ -194,7 +194,7 @@ def _is_ordered(found: Propagation, n_arms: int) -> bool:
 
 
 def _by_images(found: Propagation, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
-    """Return bounds that hold in every image in which the arm of the row can be the best."""
+    """Return bounds that hold in every reflection in which the arm of the row can be the best."""
     assert found.around is not None
     n_arms, size = len(arms), found.around.size
     if n_arms**2 <= most_entries:
@@ -220,13 +220,13 @@ def _by_images(found: Propagation, arms: NDArray[np.int64], most_entries: int) -
 def _image_blocks(
     found: Propagation, arms: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield some rows, how far all arms lie below tops of their images at least, and below each at most."""
+    """Yield some rows, the lower bounds on their gaps (the same for all of them), and the upper bounds."""
     assert found.around is not None
     assert found.oriented is not None
     around, images = found.around, found.oriented.images
     places, near = around.places(arms), most_near(around, len(arms))
     tops = [image.levels[places] == 0 for image in images]
-    for which in range(1, 1 << len(images)):  # arms at the top of the same images
+    for which in range(1, 1 << len(images)):  # arms at the top of the same reflections
         chosen = [image for number, image in enumerate(images) if which >> number & 1]
         is_here = [top == bool(which >> number & 1) for number, top in enumerate(tops)]
         rows = np.flatnonzero(np.all(is_here, axis=0))
@@ -239,18 +239,18 @@ def _image_blocks(
 
 
 def _keep_narrowest(is_known: NDArray[np.bool_], width: NDArray[np.int64], entries: int) -> None:
-    """Keep so many entries a row, those of arms whose gap is known best."""
+    """Keep `entries` entries per row: those with the narrowest bounds."""
     beyond = np.argsort(np.where(is_known, width, 2 * FAR), axis=1, kind="stable")[:, entries:]
     np.put_along_axis(is_known, beyond, False, axis=1)
 
 
 def _no_bounds(n_arms: int) -> MutualBounds:
-    """Return rows that hold nothing but their own arm."""
+    """Return rows that contain only their own arm."""
     return MutualBounds(np.arange(n_arms + 1), np.arange(n_arms), np.zeros(n_arms), np.zeros(n_arms))
 
 
 def _narrow(found: MutualBounds, upper: NDArray[np.float64]) -> MutualBounds:
-    """Return bounds of which the upper ones are at most these; lower ones of candidates are 0 by order."""
+    """Return the bounds cut to these upper ones; for candidates, the lower bounds by order are 0."""
     n_arms = len(upper)
     rows = np.repeat(np.arange(n_arms), np.diff(found.indptr))
     highest, lowest = np.full((n_arms, n_arms), np.inf), np.zeros((n_arms, n_arms))
@@ -269,13 +269,13 @@ def _size(side: SideInformation) -> float:
 def _gaps(
     lower: NDArray[np.int64], upper: NDArray[np.int64], unit: int, size: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Convert bounds from steps: strict ones lost a step per pair on the path, less than a unit in all."""
+    """Convert bounds from steps; strict ones lost a step per pair on the path, less than a unit in all."""
     highest = np.where(upper >= FAR // 2, np.inf, -(-upper // unit) * size)
     return np.maximum(lower // unit, 0) * size, highest
 
 
 def _field_of(side: SideInformation, arms: NDArray[np.int64], found: Propagation | None) -> Field:
-    """Return the constraints around arms; where they are those of all arms, propagation has them already."""
+    """Return the constraint system around arms; reuse that of propagation if both cover all arms."""
     if found is None or found.around is None or len(found.around.arms) < side.n_arms:
         return field_around(side, arms)
     return found.around if takes_all(side, arms) else field_around(side, arms)

@@ -2,21 +2,20 @@
 
 Similar pairs, better pairs and ranges all bound differences of means: ``x_end - x_start <= bound``, some of
 them strictly. So do dissimilar pairs whose range excludes one of their two orders. Let M be the largest mean.
-Every arm lies at most 0 above M, and bounds add up along links, so one pass of Bellman and Ford with all arms
-at 0 gives the least bound on ``x_j - M`` for every arm j. An arm is out when that is below 0, or 0 and
-strict: then some arm lies strictly above it. A range that is closed at 0 excludes nobody.
+Every arm lies at most 0 above M, and bounds add up along links, so one run of Bellman-Ford with all arms at 0
+gives the least bound on ``x_j - M`` for every arm j. An arm is out when that is below 0, or 0 and strict:
+then some arm lies strictly above it. A range that is closed at 0 excludes no arm.
 
 Without other dissimilar pairs this is exact. The bounds themselves are means that satisfy every link: ``x_j``
-is at most ``x_start + bound`` for every link to j, which is what it means that no link improves them (a
-strict one moves j a little further down). All arms that are not out have the bound 0, the largest of all. So
-the same means make each of them the best. Dissimilar pairs of unknown order are not read; they could exclude
-more.
+is at most ``x_start + bound`` for every link to j, since no link improves the bounds any more (a strict one
+moves j a little further down). All arms that are not out have the bound 0, the largest of all. So the same
+means make each of them the best. Dissimilar pairs of unknown order are not read; they could exclude more.
 
 Links that lead back to their start and add up to less than 0, or to 0 with a strict one among them, cannot
-all hold. The pass would go on for ever; it looks for such a circle now and then.
+all hold. The run would go on for ever; it looks for such a cycle now and then.
 
-Where bounds are rounded (see `difference_links`), what is out is out, and an arm that is out by less than the
-roundings may stay.
+Where bounds are rounded (see `difference_links`), every exclusion still holds, but an arm that is out by less
+than the roundings may stay.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ if TYPE_CHECKING:
     from lsdt.candidates.options import Options
     from lsdt.side_information import SideInformation
 
-_ROOM = 0.5  # of a quantum: how far all strict links on a way together move a mean
+_ROOM = 0.5  # of a quantum: how far all strict links on a path together move a mean
 
 
 class OrderGaps(NamedTuple):
@@ -206,7 +205,7 @@ def _is_below(total: int, strict: bool) -> bool:
 
 
 def _relations_of(side: SideInformation, links: Links, link: int) -> list[Relation]:
-    """Return the relation that a link stands for; of an ordered dissimilar pair that, and what orders it."""
+    """Return the relation of a link; for an ordered dissimilar pair, also the relation that orders it."""
     start, end = int(links.start[link]), int(links.end[link])
     if links.is_similar[link]:
         if side.store.thresholds is None:
@@ -226,7 +225,7 @@ def _relations_of(side: SideInformation, links: Links, link: int) -> list[Relati
 
 
 def run_order(side: SideInformation) -> Order | None:
-    """Run the pass; None where there are neither better pairs nor ranges."""
+    """Run Bellman-Ford over the links; None if there are neither better pairs nor ranges."""
     if side.ranges is None:
         return None
     links, is_similar_read = links_of(side)
@@ -252,7 +251,7 @@ def _conflict(side: SideInformation, links: Links, circle: list[int]) -> Conflic
 
 
 def order_error(conflict: Conflict) -> InconsistentSideInformation:
-    """Return the error for links that lead in a circle."""
+    """Return the error for a contradictory cycle of links."""
     return InconsistentSideInformation(
         f"the relations contradict one another.\n{conflict}\nCorrect or drop one of them.", conflict
     )
@@ -290,9 +289,9 @@ def find_order(side: SideInformation, options: Options) -> Order:
 
 
 def excluded_by_order(side: SideInformation, without: tuple[int, int] | None = None) -> NDArray[np.int64]:
-    """Return the arms that another one lies above, as if the range of one pair were not known.
+    """Return the arms that another one lies above, ignoring the range of the pair `without`, if given.
 
-    None are excluded where the relations contradict one another.
+    Empty if the relations contradict one another.
 
     Examples
     --------
@@ -309,11 +308,11 @@ def excluded_by_order(side: SideInformation, without: tuple[int, int] | None = N
 
 
 def order_gaps(side: SideInformation, arms: NDArray[np.int64]) -> OrderGaps | None:
-    """Return bounds on the gaps below some arms, each in turn supposed the best, in the units of rewards.
+    """Return bounds on the gaps below some arms, assuming each in turn to be the best, in units of rewards.
 
     They follow from links alone. The lower ones are the levels, the same for all arms that can be the best:
-    these say how far each arm lies below the largest mean. The upper ones add up along links that lead to the
-    arm in question. None where there are no ranges, or a contradiction.
+    how far each arm lies below the largest mean. The upper ones add up along links that lead to the arm in
+    question. None if there are no ranges, or there is a contradiction.
 
     Examples
     --------

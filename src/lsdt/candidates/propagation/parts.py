@@ -1,9 +1,9 @@
 """Propagation over parts that no relation joins, on joblib's workers.
 
 What is known of the arms of one part says nothing about those of another. So an arm can be the best of all
-exactly if it can be the best of its part, and parts are decided apart from one another: in threads, or in
-the processes of the backend that `joblib.parallel_config` sets, on one machine or on many. Small parts are
-put together, so that there are a few pieces of work for every worker.
+exactly if it can be the best of its part, and parts are decided independently: in threads, or in the
+processes of the backend that `joblib.parallel_config` sets, on one machine or on many. Small parts are put
+together, so that there are a few pieces of work for every worker.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _PIECES = 4  # for every worker
-_SOON = 1e-3  # seconds left for a piece that begins when time is over
+_SOON = 1e-3  # seconds for a piece that starts after the time limit
 
 
 class Part:
@@ -116,7 +116,7 @@ class Parts:
 
 
 def _joint_stages(found: list[tuple[Stage, ...]]) -> tuple[Stage, ...]:
-    """Return stages with the same name as one."""
+    """Merge stages with the same name."""
     names = dict.fromkeys(stage.name for stages in found for stage in stages)
     joint = []
     for name in names:
@@ -135,7 +135,7 @@ def _joint_stages(found: list[tuple[Stage, ...]]) -> tuple[Stage, ...]:
 
 
 def _named_subset(side: SideInformation, members: NDArray[np.int64]) -> SideInformation:
-    """Return a part of side information in which arms are called as they are in the whole."""
+    """Return the subset of some arms, which keep their ids, or their indices as ids."""
     part = subset(side, members)
     if side.arm_ids is not None or part is side:
         return part
@@ -169,7 +169,7 @@ def _find_part(part: SideInformation, options: Options, end: float | None) -> Pr
 
 
 def _pieces(side: SideInformation, most: int) -> list[NDArray[np.int64]]:
-    """Return the arms of up to so many pieces that no relation joins, of about the same size."""
+    """Split the arms into at most `most` pieces of about the same size, with no relation between pieces."""
     store = side.store
     if not isinstance(store, PairStore) or side.is_complete:
         return [np.arange(side.n_arms)]
@@ -181,7 +181,7 @@ def _pieces(side: SideInformation, most: int) -> list[NDArray[np.int64]]:
     count, number = connected_components(joined, directed=False)
     weight = np.bincount(number, minlength=count) + np.bincount(number[first], minlength=count)
     piece, load = np.zeros(count, np.int64), np.zeros(min(most, count), np.int64)
-    for part in np.argsort(-weight, kind="stable").tolist():  # the largest first, to whom has least
+    for part in np.argsort(-weight, kind="stable").tolist():  # the largest first, to the smallest piece
         piece[part] = load.argmin()
         load[piece[part]] += weight[part]
     return [np.flatnonzero(piece[number] == at) for at in range(len(load))]

@@ -1,6 +1,6 @@
-"""Arms that wait for a visit, in a few queues: those of the first come before those of the second, and so on.
+"""A few queues of arms that wait for a visit: those of the first come before those of the second, and so on.
 
-An arm whose bounds narrow may move up a queue; it stays listed in the one behind, and is visited once. The
+An arm whose bounds narrow may join an earlier queue; it stays in the later one too, but is visited once. The
 bits of ``waiting[arm]`` are the queues it is listed in, and whether its bounds changed since its last visit;
 ``ends`` holds where each queue begins and its length.
 """
@@ -17,7 +17,7 @@ _CHANGED = 1 << QUEUES
 
 @inlined
 def new_queues(n_arms: int) -> tuple[Array, Array, Array]:
-    """Return the state of every arm, the queues and their ends; nobody waits."""
+    """Return the state of every arm, the queues and their ends, all empty."""
     return (
         np.zeros(n_arms, np.int8),
         np.empty((QUEUES, n_arms), np.int32),
@@ -27,7 +27,7 @@ def new_queues(n_arms: int) -> tuple[Array, Array, Array]:
 
 @inlined
 def enqueue(waiting: Array, queues: Array, ends: Array, arm: int, queue: int) -> None:
-    """Let an arm whose bounds changed wait in a queue."""
+    """Add an arm whose bounds changed to a queue."""
     waits = waiting[arm]
     if not waits & (1 << queue):
         tail = ends[queue, 0] + ends[queue, 1]

@@ -2,12 +2,12 @@
 
 All lengths are whole numbers of one quantum (see `difference_links`), and `unit` steps make a quantum, as in
 `lsdt.side_information.layouts.integer_steps`. Less than n quanta is at most ``n * unit - 1`` steps, a closed
-end of n quanta is ``n * unit`` steps, and better, which is strict, one step. Links of a circle add up to less
-than 0 in steps exactly when they contradict one another, as there: closed ends lose no step. Here the unit is
-a power of two, so that steps convert to floats without rounding.
+end of n quanta is ``n * unit`` steps, and a better pair, which is strict, differs by at least one step. As
+there, a cycle of links adds up to less than 0 steps exactly when the links contradict one another: closed
+ends lose no step. Here the unit is a power of two, so that steps convert to floats without rounding.
 
 Where the epsilon of similar or dissimilar pairs is not known, they cannot be compared with the size of a
-range. Of ranges only their direction is read then: one that lies above 0 is a better pair.
+range. Then only the direction of ranges is read: one that lies above 0 is a better pair.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Wholes = NDArray[np.int64]
 
-_SPARE = 8  # bounds of so many paths through all arms can be added up
+_SPARE = 8  # as many paths through all arms can be added up without overflow
 
 
 class LinkRows(NamedTuple):
@@ -66,7 +66,7 @@ class RangeSteps(NamedTuple):
 
 
 def has_one_unit(store: PairStore, epsilon: float | None) -> bool:
-    """Return whether distances and ranges can be compared; those of an unknown epsilon have no size."""
+    """Return whether distances and ranges can be compared: without epsilon, distances have no size."""
     sized = epsilon is not None or store.thresholds is not None
     return sized or not (store.n_similar or store.n_dissimilar) or not _has_size(store.ranges)
 
@@ -105,7 +105,7 @@ def range_steps(store: PairStore, epsilon: float | None) -> RangeSteps:
     parts = [near, -far, np.where(np.isfinite(high), high, 0.0), np.where(np.isfinite(low), -low, 0.0)]
     quanta = quanta_of(np.concatenate(parts), _SPARE * (store.n_arms + 1) * unit, np.concatenate([near, far]))
     similar, dissimilar, above, below = np.split(quanta.bounds, np.cumsum([len(part) for part in parts])[:-1])
-    # The depth of the second arm is at most so much more than that of the first as its mean can be less.
+    # The second arm can be as much deeper than the first as its mean can be smaller.
     forward = np.where(np.isfinite(high), above * unit - strict_high, FAR)
     backward = np.where(np.isfinite(low), below * unit - strict_low, FAR)
     return RangeSteps(
@@ -120,7 +120,7 @@ def range_steps(store: PairStore, epsilon: float | None) -> RangeSteps:
 
 
 def link_rows(n_arms: int, pairs: NDArray[np.int32], steps: RangeSteps) -> LinkRows:
-    """Return the ends of ranges that are not open as links."""
+    """Return the finite ends of ranges as links."""
     first, second = pairs.astype(np.int64).T
     ahead, back = steps.forward < FAR, steps.backward < FAR
     start, end = np.concatenate([first[ahead], second[back]]), np.concatenate([second[ahead], first[back]])
@@ -132,9 +132,9 @@ def link_rows(n_arms: int, pairs: NDArray[np.int32], steps: RangeSteps) -> LinkR
 def joint_rows(
     similar: Adjacency, dissimilar: Adjacency, pairs: NDArray[np.int32], steps: RangeSteps
 ) -> tuple[Wholes, NDArray[np.int32], Wholes, Wholes]:
-    """Return similar pairs and ranges as rows with steps either way; see `Constraints`.
+    """Return similar pairs and ranges as rows with steps in both directions; see `Constraints`.
 
-    A dissimilar pair whose range leaves one order only has that order, and so another bound.
+    If its range leaves a dissimilar pair only one order, the pair has that order, which tightens a bound.
     """
     n_arms = len(similar.indptr) - 1
     first, second = pairs.astype(np.int64).T
@@ -152,7 +152,7 @@ def joint_rows(
 
 
 def ordered_steps(forward: Wholes, backward: Wholes, apart: Wholes) -> tuple[Wholes, Wholes]:
-    """Return bounds on differences of pairs that are at least `apart`: those with one order left have it."""
+    """Return bounds on differences, tightened where they leave one order of a pair at least `apart`."""
     return (
         np.where(forward < apart, np.minimum(forward, -apart), forward),
         np.where(backward < apart, np.minimum(backward, -apart), backward),
@@ -165,7 +165,7 @@ def _keys(graph: Adjacency, n_arms: int) -> Wholes:
 
 
 def _beside(graph: Adjacency, values: Wholes, wanted: Wholes, n_arms: int) -> Wholes:
-    """Return the value of these pairs in a graph; below every bound for those it does not hold."""
+    """Return the value of each wanted pair in a graph, or `-FAR`, below every bound, if it is not there."""
     known = _keys(graph, n_arms)
     if not len(known):
         return np.full(len(wanted), -FAR)
