@@ -1,30 +1,30 @@
-"""The order of all dissimilar pairs at once: the stage of ``propagation`` that looks at all arms together.
+"""The order of all dissimilar pairs at once: the stage of ``propagation`` that considers all arms together.
 
-Means are known up to reflection only. What relations determine is which arm of a dissimilar pair is the
-higher one, given that of another pair: one bit a pair. Pairs whose bits determine one another are a *class*.
+Means are known up to reflection only. Relations determine which arm of a dissimilar pair is the higher one
+only relative to another pair: one bit per pair. Pairs whose bits determine one another are a *class*.
 
-**Growth.** A class begins with a dissimilar pair similar to a common arm; which of the two lies above is a
-free choice. Around a *reference* arm, bounds on ``x_a - x_reference`` pass along similar pairs and known
-orders. If they exclude that a lies above b, and a and b are dissimilar, then b lies above a: the pair joins
-the class, and helps around other references. An order is forced only if one of the two arms is known to lie
-on one side of the reference. So arms near the reference pass on bounds, arms on one side of it are compared
-with those they are dissimilar to, and all others wait.
+**Growth.** A class is seeded with two dissimilar arms that are similar to a common arm; which of them lies
+above is a free choice. It grows from a *reference* arm: bounds on ``x_a - x_reference`` pass along similar
+pairs and known orders. If they exclude that a lies above b, and a and b are dissimilar, then b lies above a:
+the pair joins the class, and helps to grow from other references. An order is forced only if one of the two
+arms is known to lie on one side of the reference. So arms near the reference pass on bounds, arms on one side
+of it are compared with those they are dissimilar to, and all others wait.
 
-**Soundness.** All relations are symmetric under reflection. If the seed's order implies that of another pair,
-then the seed turned implies that pair turned. So either all orders of a class hold as they stand, or all are
-reversed, and if two classes share a pair, they are one. In each of the two images, the largest mean bounds
-all others along similar pairs and orders (see `images`). An arm with another one above it in both images
-cannot be the best. Better pairs and ranges are not symmetric: orders that follow from them are in class 1,
-which has one image.
+**Soundness.** Similar and dissimilar pairs stay the same in a reflection. If the seed's order implies that of
+another pair, then the seed reversed implies that pair reversed. So either all orders of a class hold as they
+stand, or all are reversed, and if two classes share a pair, they are one. In each of the two reflections, the
+largest mean bounds all others along similar pairs and orders (see `images`). An arm with another one above it
+in both reflections cannot be the best. Better pairs and ranges are not symmetric: orders that follow from
+them are in class 1, which is never reversed.
 
 **Exactness.** If all dissimilar pairs have an order, the levels are means that satisfy every relation, and
 all arms at level 0 are the best of them. In any case these means are checked against every relation, and
-mended where few pairs without an order fail: an arm that is the best of means that fit can be the best, and
-no other stage need look at it. If all arms that are left are proven so, the answer is exact.
+repaired where few pairs without an order fail: an arm that is the best under means that fit can be the best,
+and no other stage needs to examine it. If this proves all arms that are left, the answer is exact.
 
-**Contradictions.** If a bound leaves no room, in the frame of a reference or among levels, relations are
-wrong. So are they if relations in a circle, one of them strict, add up to nothing; levels alone do not show
-that, Kahn's order of the tight relations does.
+**Contradictions.** If bounds leave no room, in the frame of a reference or among levels, relations are wrong.
+They are also wrong if relations in a cycle, one of them strict, add up to 0; levels alone do not show that,
+but Kahn's algorithm on the tight relations does.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
 class Effort(NamedTuple):
     """How much work to put into growing classes.
 
-    Up to `seeds` are tried in a part, until a class holds `enough` of its pairs. A look around a reference
-    ends after `patience` visits in vain. Where no class comes to hold nearly all pairs, arms that are known
-    less well pass on bounds too (`far_patience`), for as long as the class grows by a tenth. `visits` an arm,
-    at most, are made before a class is large.
+    Up to `seeds` classes are seeded in a part, until one holds a share `enough` of its pairs. Growing from a
+    reference ends after `patience` visits, and ten more for every order learnt. Where no class comes to hold
+    nearly all pairs, arms with wider bounds pass them on too (`far_patience`), as long as the class grows by
+    a tenth each time. At most `visits` per arm are made before a class is large.
     """
 
     seeds: int = 64
@@ -66,29 +66,29 @@ class Effort(NamedTuple):
 
 _USUAL_EFFORT = Effort()
 _FEW_VISITS = 20_000
-_FEW_ARMS = 10_000  # whose order, once shuffled, is kept: studies ask for it again and again
-_HARDLY = 200  # visits for one order, on average, are not worth while
-_LARGE = 0.02  # a class with such a share of the pairs of its part grows by itself
-_WORTH_SWEEPING = 50_000  # arms; among fewer, looks around some of them are as good
-_MOST_FRAMES, _WORTH_A_FRAME = 6, 0.1  # of all arms, and of the pairs that were missing
-_SWEPT_SHARE = 0.2  # of all pairs, in a part for which all arms are swept
-_WHOLE = 0.98  # and with this one there is no need to look further
-_MOST_FAR, _WORTH_FAR = 8, 100  # parts, and dissimilar pairs of each, for which to look further
-_WORTH_MENDING = 0.9  # share of the pairs with an order, for means to be mended
-_MOST_OPEN = 200  # arms of pairs without an order that means may fail
-_MENDING_STEPS = 400_000_000  # relations that are looked through for all of them
+_FEW_ARMS = 10_000  # whose shuffled order is cached: studies ask for it again and again
+_HARDLY = 200  # visits per order learnt: beyond that, growing is not worthwhile
+_LARGE = 0.02  # share of the pairs of its part with which a class grows by itself
+_WORTH_SWEEPING = 50_000  # arms; with fewer, growing from some of them is as good
+_MOST_FRAMES, _WORTH_A_FRAME = 6, 0.1  # of all arms, and share of the missing pairs one must find
+_SWEPT_SHARE = 0.2  # of all pairs that a part must have for all arms to be swept
+_WHOLE = 0.98  # share of the pairs with which a class need not grow further
+_MOST_FAR, _WORTH_FAR = 8, 100  # parts, and dissimilar pairs of each, for which to grow further
+_WORTH_MENDING = 0.9  # share of the pairs with an order, for means to be repaired
+_MOST_OPEN = 200  # arms in failing pairs without an order, for means to be repaired
+_MENDING_STEPS = 400_000_000  # relations that are checked for all of them
 _ROUNDS = 4  # classes of one part that exclude arms one after the other
-_WORTH_LEVELS = 0.01  # of the pairs of its part that a class must hold
+_WORTH_LEVELS = 0.01  # share of the pairs of its part that a class must hold
 
 
 @dataclass(frozen=True, eq=False)
 class Orientation:
-    """What the order of dissimilar pairs says about arms, by their place in the field.
+    """What the order of dissimilar pairs says about arms, by their index in the constraint system.
 
     Attributes
     ----------
     is_out : ndarray of bool
-        Which arms have another one above them, whichever way the means are turned.
+        Which arms have another one above them in every reflection of the means.
     n_ordered, n_pairs : int
         How many dissimilar pairs are in the largest classes of all parts, and how many there are.
     is_proven : ndarray of bool
@@ -96,16 +96,16 @@ class Orientation:
     models : tuple of ndarray
         Means in epsilons (or quanta) that satisfy every relation. Empty where they were not found.
     images : tuple of Image
-        The ways to turn the largest class, and the levels of all arms in each; each arm that can be the best
-        is at level 0 in one of them. Empty where several classes can be turned, each in its own way.
+        The reflections of the largest class, with the levels of all arms; each arm that can be the best is at
+        level 0 in one of them. Empty where several classes can be reversed independently.
     remark : str
         What was left out for lack of time.
     size : float
         The length of a quantum in rewards.
     contradiction : ndarray or None
-        Places of arms that cannot be as they are said to be, whichever of them is the best.
+        Indices of arms whose relations contradict one another, whichever of them is the best.
     effort, seed
-        What the classes were grown with; the same again gives the same classes.
+        What the classes were grown with; the same values give the same classes.
     """
 
     is_out: NDArray[np.bool_]
@@ -127,12 +127,12 @@ class Orientation:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nearly all dissimilar pairs have an order, in an image that counts for all arms."""
+        """Whether nearly all dissimilar pairs have an order, in reflections that count for all arms."""
         return bool(self.images) and self.n_ordered >= _WHOLE * self.n_pairs
 
 
 def codes_of(around: Field) -> kernel.Codes:
-    """Return the relations of a field as codes, see `growth_kernel`."""
+    """Return the relations of a constraint system as codes; see `growth_kernel`."""
     c, near, n_arms = around.constraints, around.near, len(around.arms)
     similar = _codes(near.steps, around.unit)
     none = np.zeros(0, np.int64)
@@ -152,7 +152,7 @@ def codes_of(around: Field) -> kernel.Codes:
 
 
 def _narrow(similar: NDArray[np.int64]) -> int:
-    """Return the code of how well a place is known that comes first: usual similar arms are as far apart."""
+    """Return the width of bounds, a code, up to which arms come first: the usual distance of similar arms."""
     if len(similar) == 1:
         return max(int(similar[0]) + 1, 2)
     return max(int(np.median(similar)) + 1, 2) if len(similar) else 2
@@ -168,7 +168,7 @@ def _signed_rows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Return the ends of ranges as rows: where those of each arm begin, the others, the codes up and down.
 
-    Links bound depths, which are upside down: the start of one lies at most so much above its end.
+    Links bound depths, so the start of a link lies at most its steps above its end.
     """
     first, codes = np.repeat(np.arange(n_arms), np.diff(links.starts)), _codes(links.steps, unit)
     far = np.full(len(codes), kernel.FAR)
@@ -180,9 +180,9 @@ def _signed_rows(
 
 
 class Grower:
-    """Classes while they grow, and the memory they need.
+    """Classes while they grow, and their working memory.
 
-    The growth takes the same course with a log as without one. Which orders it finds depends on that course,
+    The growth takes the same steps with a log as without one. Which orders it finds depends on these steps,
     so only then does the log hold every order that excluded an arm.
     """
 
@@ -201,12 +201,12 @@ class Grower:
             rows = np.repeat(self.part, np.diff(codes.dissimilar_starts))
             inside = rows == self.part[codes.dissimilar]
             self.pairs = np.bincount(rows[inside], minlength=self.n_parts) // 2
-        self.largest = np.zeros(self.n_parts, np.int64)  # the class of every part that holds most
+        self.largest = np.zeros(self.n_parts, np.int64)  # the largest class of every part
         self.members: dict[int, list[int]] = {}
 
     @property
     def contradiction(self) -> int:
-        """An arm without any place, or -1."""
+        """An arm whose bounds leave no room, or -1."""
         return int(self.classes.totals[2])
 
     def part_of(self, arm: int) -> NDArray[np.int64]:
@@ -224,9 +224,9 @@ class Grower:
         return len(self.codes.dissimilar) // 2 if len(self.codes.signed) else int(self.pairs[part])
 
     def grow(self, number: int, part: int, visits: float, share: float = 1.0) -> int:
-        """Grow a class until nothing new is learnt, or hardly anything; return how many orders were.
+        """Grow a class until little or nothing new is learnt; return how many orders were.
 
-        With this `share` of the pairs it is large enough.
+        Stop after about `visits` too, and with a `share` of the pairs in the class.
         """
         learnt, n_pairs = 0, int(np.ceil(share * self.most_pairs(part)))
         chunk = self.n_arms // 8 + 5 * self.effort.patience
@@ -252,7 +252,7 @@ class Grower:
         return learnt
 
     def grow_all(self, middles: NDArray[np.int64]) -> None:
-        """Begin classes at some arms, and grow them."""
+        """Seed classes at the arms `middles`, one after the other, and grow them."""
         tried, marks = np.zeros(self.n_parts, np.int64), np.zeros(self.n_arms, bool)
         allowed = _FEW_VISITS + self.effort.visits * self.n_arms
         if len(self.codes.signed):
@@ -281,7 +281,7 @@ class Grower:
                 self._grow_far(part, allowed)
 
     def _grow_class(self, number: int, part: int, visits: float) -> None:
-        """Grow a class that has just begun, to its end if it becomes large."""
+        """Grow a newly seeded class, to its end if it becomes large."""
         is_swept = self.n_arms >= _WORTH_SWEEPING and self.pairs[part] >= _SWEPT_SHARE * self.pairs.sum()
         self.grow(number, part, visits, _LARGE if is_swept else 1.0)
         if self.size(number) < _LARGE * self.pairs[part]:
@@ -291,9 +291,9 @@ class Grower:
         self.grow(number, part, np.inf)
 
     def _sweep(self, number: int, part: int) -> None:
-        """Complete a class by sweeps of all arms, and by looks around those of pairs that are left.
+        """Complete a class by sweeps over all arms, and by growing from arms with missing pairs.
 
-        Where it stays small, looks make it some times larger before the next sweeps.
+        A class that stays small grows to up to four times its size before the next sweeps.
         """
         n_pairs = self.most_pairs(part)
         for _ in range(_MOST_FRAMES):
@@ -310,7 +310,7 @@ class Grower:
                 break
 
     def _lookout(self, number: int, is_small: bool) -> int:
-        """Return the arm with most orders in a class; when it is large, with most pairs without one."""
+        """Pick a reference: the arm with most orders in a small class, most missing pairs in a large one."""
         counts = np.zeros(self.n_arms, np.int64)
         kernel.count_orders(self.codes, self.classes, number, counts)
         if is_small:
@@ -328,10 +328,10 @@ class Grower:
         return bool(number) and self.size(number) >= self.effort.enough * self.pairs[part]
 
     def rounds(self) -> list[list[int]]:
-        """Return which classes to turn together, round by round: one of every part.
+        """Return which classes to reverse together, round by round: one of every part.
 
-        Ranges may join parts, and what both images of several classes exclude need not be excluded by the
-        others; so with ranges there is one class a round.
+        Ranges may join parts, and an arm excluded when several classes are all kept or all reversed need not
+        be excluded when only some are; so with ranges there is one class per round.
         """
         root = self.classes.root
         by_size = [
@@ -347,7 +347,7 @@ class Grower:
         return [chosen for chosen in rounds if chosen]
 
     def _grow_far(self, part: int, allowed: float) -> None:
-        """Let arms that are known less well pass on bounds too, for as long as that makes the class grow."""
+        """Let arms with wider bounds pass them on too, as long as that makes the class grow."""
         number = int(self.classes.root[self.largest[part]])
         count, looked_at = np.zeros(self.n_arms, np.int64), np.zeros(self.n_arms, np.int64)
         end = int(self.classes.totals[1]) + allowed
@@ -387,7 +387,7 @@ class Grower:
 
 
 def _shuffled(n_arms: int, seed: int) -> NDArray[np.int64]:
-    """Return all arms in an order that says nothing about them."""
+    """Return all arms in random order; cached for few arms."""
     if n_arms <= _FEW_ARMS:
         return _shuffled_few(n_arms, seed)
     return np.random.default_rng(seed).permutation(n_arms)
@@ -399,7 +399,7 @@ def _shuffled_few(n_arms: int, seed: int) -> NDArray[np.int64]:
 
 
 def never() -> bool:
-    """Return that time is not over."""
+    """Return False: time is never over."""
     return False
 
 
@@ -410,10 +410,10 @@ def orient(
     seed: int = 0,
     asked: NDArray[np.bool_] | None = None,
 ) -> Orientation:
-    """Order the dissimilar pairs of a field as far as they determine one another, and exclude arms by that.
+    """Order dissimilar pairs as far as they determine one another, and exclude arms by these orders.
 
-    `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded. Means
-    are looked for that prove the arms `asked` about, by default all.
+    `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded. The
+    search for means tries to prove the arms `asked` about, by default all.
     """
     codes = codes_of(around)
     grower = Grower(codes, effort, is_over)
@@ -435,7 +435,7 @@ def orient(
         images = [Image(codes, grower.classes, chosen, sign) for sign in ((1, -1) if chosen else (1,))]
         find_all(images)
         refuted = [one.wrong for one in images if one.wrong >= 0]
-        # Without ranges one image is as wrong as the other.
+        # Without ranges, if one reflection is contradictory, so is the other.
         if len(refuted) == len(images) or (refuted and around.ranges is None):
             places = grower.part_of(refuted[0])
             return Orientation(nobody, nobody, n_ordered, n_pairs, contradiction=places)

@@ -16,8 +16,8 @@ from lsdt.kernel.jit import Array, compiled, inlined
 
 FAR = np.int64(2**60)  # no bound
 MOST_CLASSES = 32_000  # they are numbered in 16 bits
-_RANKS = 62  # arms with so many orders and more are alike
-_SHARE = 4  # an arm is looked at again when a quarter of its orders are new
+_RANKS = 62  # arms with as many orders, or more, are ranked alike
+_SHARE = 4  # an arm is a reference again when a quarter of its orders are new
 
 
 class Codes(NamedTuple):
@@ -26,7 +26,7 @@ class Codes(NamedTuple):
     Similar arms differ by at most their code, either way; the higher of two dissimilar arms lies at least
     ``dissimilar_codes / 2`` quanta above the other. `signed` are better pairs and ranges: the other arm lies
     at most `signed_up` above the arm of the row, which lies at most `signed_down` above the other.
-    Arms whose place is known to within `narrow` (a code) come before others.
+    Arms whose position is known to within `narrow` (a code) come before others.
     """
 
     similar_starts: Array
@@ -45,15 +45,15 @@ class Codes(NamedTuple):
 class Classes(NamedTuple):
     """The orders learnt so far: for every dissimilar entry its class, negative where the row's arm is below.
 
-    ``root[c]`` is the class that c was joined with, ``sign[c]`` is -1 if it was turned for that; ``size[c]``
-    counts the pairs of a root. `totals` are the number of classes, of visits, and the place of a
-    contradiction, or -1.
+    ``root[c]`` is the class that c was joined with, ``sign[c]`` is -1 if c was reversed for it; ``size[c]``
+    counts the pairs of a root. `totals` are the number of classes, of visits, and an arm of a contradiction,
+    or -1.
 
     A log of the growth is kept on demand; `totals` go on with the number of events, of joins, and of arms in
-    `ways`. ``times`` is the event at which the order of every entry was learnt; the arms of the way that
-    forced it, from the lower one of the pair to the upper one, end at ``ends[event]`` of `ways`. An event
-    without arms is a free choice. A join of two classes is an event, the two arms of the pair that both hold,
-    the root that stays, the one that goes, and the one around which the pair was found.
+    `ways`. ``times`` is the event at which the order of every entry was learnt; the path that forced it, from
+    the lower arm of the pair to the upper one, is ``ways[ends[event - 1]:ends[event]]``. An event without
+    arms is a free choice. A join of two classes is an event, the two arms of the pair that both hold, the
+    root that stays, the one that goes, and the one that was growing.
     """
 
     bits: Array
@@ -68,7 +68,7 @@ class Classes(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """Working memory: the bounds of arms around a reference, and the arms that wait for a visit.
+    """Working memory: the bounds of arms relative to a reference, and the arms that wait for a visit.
 
     ``bounds[a]`` are the codes of x_a - x_reference and of x_reference - x_a, and where the growth is logged
     ``came_from[a]`` the arms that set them.
@@ -83,7 +83,7 @@ class Frame(NamedTuple):
 
 
 class Agenda(NamedTuple):
-    """Which arm to look around next: stacks of arms by the power of two of what was learnt about them."""
+    """Which arm to grow from next: stacks of arms by their number of orders."""
 
     learnt: Array
     total: Array
@@ -100,9 +100,9 @@ def plus(first: int, second: int) -> int:
 
 @compiled
 def new_classes(n_entries: int, most_logged: int) -> Classes:
-    """Return room for the orders of dissimilar pairs with so many entries, and for a log of their growth.
+    """Return empty classes for `n_entries` entries of dissimilar pairs, with room for a log of their growth.
 
-    `most_logged` is the room for the arms of ways; with 0 there is no log.
+    `most_logged` is the room for arms on paths; with 0 there is no log.
     """
     most = min(n_entries // 2 + 3, MOST_CLASSES)
     root = np.arange(most).astype(np.int16)
@@ -124,7 +124,7 @@ def new_classes(n_entries: int, most_logged: int) -> Classes:
 
 @compiled
 def new_frame(n_arms: int, is_logged: bool) -> Frame:
-    """Return working memory for frames among so many arms."""
+    """Return working memory for frames among `n_arms` arms."""
     waiting, queues, ends = new_queues(n_arms)
     return Frame(
         np.full((n_arms, 2), FAR, np.int64),
@@ -138,7 +138,7 @@ def new_frame(n_arms: int, is_logged: bool) -> Frame:
 
 @compiled
 def new_agenda(n_arms: int) -> Agenda:
-    """Return an agenda without arms."""
+    """Return an empty agenda."""
     return Agenda(
         np.zeros(n_arms, np.int32),
         np.zeros(n_arms, np.int32),
@@ -150,7 +150,7 @@ def new_agenda(n_arms: int) -> Agenda:
 
 @inlined
 def _note(agenda: Agenda, arm: int) -> None:
-    """Count one more order of an arm, and list the arm by their number."""
+    """Count one more order of an arm, and list the arm by their number if enough of them are new."""
     agenda.learnt[arm] += 1
     agenda.total[arm] += 1
     rank = min(agenda.total[arm], _RANKS) - 1
@@ -181,8 +181,8 @@ def _next(agenda: Agenda) -> int:
 def _enqueue(f: Frame, arm: int, narrow: int, wide: int) -> None:
     """Put an arm whose bounds changed in a queue, if a visit can tell anything.
 
-    First come arms whose place is known well, which pass it on; last those on one side of the reference: an
-    order is forced only where one arm of the pair is such an arm.
+    First come arms with narrow bounds, which pass them on; last those known to lie on one side of the
+    reference: an order is forced only where one arm of the pair does.
     """
     v, w = f.bounds[arm, 0], f.bounds[arm, 1]
     if v + w <= wide:
@@ -196,7 +196,7 @@ def _enqueue(f: Frame, arm: int, narrow: int, wide: int) -> None:
 
 @inlined
 def place_of(starts: Array, others: Array, arm: int, other: int) -> int:
-    """Return where `other` stands in the row of `arm`, which ascends."""
+    """Return the place of `other` in the row of `arm`, which ascends."""
     low, high = starts[arm], starts[arm + 1] - 1
     while low < high:
         middle = (low + high) >> 1
@@ -209,7 +209,7 @@ def place_of(starts: Array, others: Array, arm: int, other: int) -> int:
 
 @inlined
 def _join(k: Classes, kept: int, other: int, sign: int) -> None:
-    """Make two classes one; `sign` is -1 if the other has to be turned."""
+    """Merge class `other` into `kept`; `sign` is -1 if `other` has to be reversed."""
     turned = sign
     for number in range(1, k.totals[0] + 1):
         if k.root[number] == other:
@@ -221,7 +221,7 @@ def _join(k: Classes, kept: int, other: int, sign: int) -> None:
 
 @inlined
 def learn(c: Codes, k: Classes, at: int, arm: int, other: int, above: int, grown: int) -> None:
-    """Write down the order of a pair in class `grown`, at both ends."""
+    """Record the order of a pair in class `grown`, in the rows of both arms."""
     back = place_of(c.dissimilar_starts, c.dissimilar, other, arm)
     k.bits[at] = above * grown
     k.bits[back] = -above * grown
@@ -232,7 +232,7 @@ def learn(c: Codes, k: Classes, at: int, arm: int, other: int, above: int, grown
 
 @inlined
 def came_from(f: Frame, arm: int, other: int, is_above: bool, is_below: bool) -> None:
-    """Write down which arm set a bound of another."""
+    """Record which arm set a bound of another, if the growth is logged."""
     if len(f.came_from) > 0:
         if is_above:
             f.came_from[arm, 0] = other
@@ -242,9 +242,9 @@ def came_from(f: Frame, arm: int, other: int, is_above: bool, is_below: bool) ->
 
 @compiled
 def log(k: Classes, f: Frame, reference: int, lower: int, upper: int) -> None:
-    """Write down an event, and the way that forced it: from the lower arm to the reference and the upper one.
+    """Log an event and the path that forced it: from the lower arm to the reference, and on to the upper one.
 
-    Where there is no room for it, its length is counted all the same.
+    If there is no room for the path, its length is still counted.
     """
     end, room = k.totals[5], len(k.ways)
     for side in range(2):
@@ -270,7 +270,7 @@ def log(k: Classes, f: Frame, reference: int, lower: int, upper: int) -> None:
 def join_by(
     k: Classes, f: Frame, grown: int, reference: int, arm: int, other: int, at: int, order: int
 ) -> bool:
-    """Join the class that grows with that of a pair whose order is forced; return whether that is class 1."""
+    """Join the growing class with that of a pair whose order is forced; return whether that is class 1."""
     known = int(k.bits[at])
     root = int(k.root[abs(known)])
     turned = order * k.sign[abs(known)] * (1 if known > 0 else -1)
@@ -300,10 +300,10 @@ def look_around(
     wide: int,
     n_pairs: int,
 ) -> int:
-    """Bound the places of arms around a reference, and learn the orders that these bounds force.
+    """Grow a class from a reference: bound the arms around it, and learn the orders that these bounds force.
 
-    `grown` is a root; class 1 is the one whose orders are known for sure, and alone may use `signed`. Return
-    how many orders were learnt; with `n_pairs` in the class there are no more. A place without room is a
+    `grown` is a root; only class 1, whose orders are known for sure, may use `signed`. Return how many orders
+    were learnt; stop with `n_pairs` in the class, which are all. Bounds that leave no room are a
     contradiction, which goes into ``k.totals``.
     """
     bounds = f.bounds
@@ -382,7 +382,7 @@ def look_around(
                 _note(agenda, a)
                 _note(agenda, b)
                 is_sure = join_by(k, f, grown, reference, a, b, at, order)
-                if is_sure:  # now it is known which way the class goes: look again from there
+                if is_sure:  # class 1 fixes the direction of this class: start again
                     break
             if order > 0:
                 above, w = (
@@ -435,18 +435,18 @@ def grow(
     n_pairs: int,
     reference: int,
 ) -> int:
-    """Look around one arm after the other until nothing new is learnt; return how many orders were.
+    """Grow a class from one arm after another until nothing new is learnt; return how many orders were.
 
-    If a `reference` is given, not -1, only around that one.
-    Stops after so many visits too, after a contradiction, and with `n_pairs` in the class: all that there
-    are. What their orders contradict then shows in the levels of the arms.
+    If a `reference` is given, not -1, grow from that one only. Stop after `most_visits` too, after a
+    contradiction, and with `n_pairs` in the class, which are all: contradictions among their orders then show
+    in the levels of the arms.
     """
     n_new, end = 0, k.totals[1] + most_visits
     while k.totals[1] < end and k.totals[2] < 0 and k.size[k.root[grown]] < n_pairs:
         arm = reference if reference >= 0 else _next(agenda)
         if arm < 0:
             break
-        root = np.int64(k.root[grown])  # as Python gives it: else all of it would be compiled again
+        root = np.int64(k.root[grown])  # the dtype that Python passes, to avoid a second compilation
         n_new += look_around(c, k, f, agenda, root, arm, patience, wide, n_pairs)  # type: ignore[arg-type]
         if reference >= 0:
             break
@@ -455,9 +455,9 @@ def grow(
 
 @compiled
 def plant(c: Codes, k: Classes, agenda: Agenda, middle: int, marks: Array) -> int:
-    """Begin a class with a dissimilar pair similar to `middle` and without a class; return its number, or 0.
+    """Seed a class with two dissimilar arms similar to `middle` that have no order; return its number, or 0.
 
-    Which of the two arms is above is a free choice: means can be mirrored. `marks` are False and stay so.
+    Which of the two arms is above is a free choice: means can be reflected. `marks` are False and stay so.
     """
     if k.totals[0] + 1 >= len(k.root):
         return 0
@@ -489,7 +489,7 @@ def plant(c: Codes, k: Classes, agenda: Agenda, middle: int, marks: Array) -> in
 
 @compiled
 def empty_agenda(agenda: Agenda) -> None:
-    """Strike all arms off the agenda."""
+    """Remove all arms from the agenda."""
     for rank in range(_RANKS):
         for place in range(agenda.heights[rank]):
             arm = agenda.stacks[rank, place]
@@ -499,7 +499,7 @@ def empty_agenda(agenda: Agenda) -> None:
 
 @compiled
 def list_signed(c: Codes, agenda: Agenda) -> None:
-    """List all arms with better pairs or ranges."""
+    """Put all arms with better pairs or ranges on the agenda."""
     for arm in range(len(c.signed_starts) - 1):
         if c.signed_starts[arm] < c.signed_starts[arm + 1]:
             _note(agenda, arm)
@@ -507,7 +507,7 @@ def list_signed(c: Codes, agenda: Agenda) -> None:
 
 @compiled
 def list_open(c: Codes, k: Classes, number: int, agenda: Agenda) -> None:
-    """List all arms with orders in a class and pairs that are not in it, as if all of these were new."""
+    """Put all arms with pairs in a class and pairs outside it on the agenda, counting their orders as new."""
     for arm in range(len(agenda.total)):
         first, last = c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]
         n_orders = 0
@@ -531,7 +531,7 @@ def count_orders(c: Codes, k: Classes, number: int, counts: Array) -> None:
 
 @compiled
 def connected_parts(starts: Array, others: Array) -> tuple[Array, int]:
-    """Return the number of every arm's part, that is of the arms joined to it by pairs, and how many."""
+    """Return the number of every arm's connected part, and how many parts there are."""
     n_arms = len(starts) - 1
     part, queue = np.full(n_arms, -1, np.int32), np.empty(n_arms, np.int32)
     count = 0
@@ -554,7 +554,7 @@ def connected_parts(starts: Array, others: Array) -> tuple[Array, int]:
 
 @inlined
 def _in_circle(came_from: Array) -> int:
-    """Return an arm from which the way back leads to it again, or -1."""
+    """Return an arm on a cycle of `came_from`, or -1."""
     seen = np.full(len(came_from), -1, np.int32)
     for root in range(len(came_from)):
         arm = np.int64(root)
@@ -570,12 +570,12 @@ def _in_circle(came_from: Array) -> int:
 def lower_levels(
     c: Codes, bits: Array, signs: Array, queue: Array, n_waiting: int, came_from: Array, levels: Array
 ) -> int:
-    """Lower the levels of arms until they keep to all relations; return an arm of a contradiction, or -1.
+    """Lower the levels of arms until they satisfy all relations; return an arm of a contradiction, or -1.
 
-    Levels are codes of how far an arm lies above the largest mean: below 0, it lies strictly below another
-    one. The first `n_waiting` of `queue`, which has room for all arms, are those whose relations the levels
-    may break. ``signs[number]`` says how the orders of a class count: 1 as they stand, -1 turned, 0 not at
-    all.
+    Levels are codes of upper bounds on how far an arm lies above the largest mean: an arm with a level below
+    0 lies strictly below another one. The first `n_waiting` of `queue`, which has room for all arms, are
+    those whose relations the levels may violate. ``signs[number]`` says how the orders of a class count: 1 as
+    they stand, -1 reversed, 0 not at all.
     """
     n_arms = len(levels)
     one_near = 0 if len(c.similar_codes) == 1 else 1
@@ -635,9 +635,9 @@ def quanta(code: int) -> int:
 
 @compiled
 def upward_ways(c: Codes, bits: Array, signs: Array, members: Array, number: Array) -> tuple[Array, ...]:
-    """Return the bounds of how far each of `members` lies above others of them, as rows, in quanta.
+    """Return bounds on how far each of `members` lies above others of them, as rows, in quanta.
 
-    ``number`` is the place of an arm among the members, or -1; `signs` are as for `lower_levels`.
+    ``number`` is the index of an arm in `members`, or -1; `signs` are as for `lower_levels`.
     """
     one_near = 0 if len(c.similar_codes) == 1 else 1
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
@@ -680,11 +680,11 @@ def gaps_above(
     most_visits: int,
     gaps: Array,
 ) -> None:
-    """Write how many quanta each of `tops` lies above all arms at most, row by row, or `FAR`.
+    """Write upper bounds, in quanta or `FAR`, on how far each of `tops` lies above all arms, a row for each.
 
-    These are shortest ways; with more than so many visits to arms not all of them may be found. `levels` are
-    in quanta: what a way is longer than the least that they allow never shrinks along it, so arms come first
-    where that is least.
+    These are shortest paths; after `most_visits` visits to arms the search stops and may miss some. `levels`
+    are in quanta: the excess of a path over the least that they allow never shrinks along it, so arms with
+    the least excess come first.
     """
     n_arms = len(levels)
     waiting, queue = np.zeros(n_arms, np.bool_), np.empty(n_arms, np.int32)
@@ -726,10 +726,10 @@ def gaps_above(
 
 @compiled
 def strict_counts(c: Codes, bits: Array, signs: Array, levels: Array, counts: Array) -> int:
-    """Count the strict relations on the ways that set the levels, by Kahn's order of tight relations.
+    """Count the strict relations on the paths that set the levels, by Kahn's algorithm on tight relations.
 
-    Return an arm on or behind a circle of tight relations, or -1. Where no circle of relations without a
-    strict one can be tight, such a circle is a contradiction: it would put an arm below itself.
+    Return an arm on or downstream of a cycle of tight relations, or -1. Where no cycle without a strict
+    relation can be tight, such a cycle is a contradiction: it would put an arm below itself.
     """
     n_arms = len(levels)
     one_near = 0 if len(c.similar_codes) == 1 else 1
@@ -793,7 +793,7 @@ def strict_counts(c: Codes, bits: Array, signs: Array, levels: Array, counts: Ar
 def _strict_way(
     c: Codes, bits: Array, signs: Array, levels: Array, arm: int, kind: int, at: int, is_from: bool
 ) -> tuple[int, int]:
-    """Return the other arm of a relation in the row of `arm`, and whether the way there (or back) is strict.
+    """Return the other arm of a relation in the row of `arm`, and whether it is strict from (or to) `arm`.
 
     The other arm is -1 where the relation is not tight: it does not set the level.
     """
@@ -818,10 +818,10 @@ def _strict_way(
 
 @compiled
 def raise_counts(c: Codes, bits: Array, signs: Array, levels: Array, touched: Array, counts: Array) -> int:
-    """Raise the counts of strict relations until they keep to all tight ones; some arms were touched.
+    """Raise the counts of strict relations until they satisfy all tight ones, after some arms were touched.
 
-    These are the arms of new orders and all whose level changed; the counts fitted before. They may come out
-    larger than `strict_counts` has them, which does no harm. Return an arm of a circle with a strict
+    These are the arms of new orders and all whose level changed; the counts were right before. They may come
+    out larger than those of `strict_counts`, which does no harm. Return an arm on a cycle with a strict
     relation, which would raise them for ever, or -1.
     """
     n_arms = len(levels)
@@ -849,7 +849,7 @@ def raise_counts(c: Codes, bits: Array, signs: Array, levels: Array, touched: Ar
             starts = (
                 c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
             )
-            if n_touched > 0:  # what leads to it may be new as well
+            if n_touched > 0:  # relations to a touched arm may be newly tight as well
                 for at in range(starts[a], starts[a + 1]):
                     b, strict = _strict_way(c, bits, signs, levels, a, kind, at, False)
                     if b >= 0 and counts[a] < counts[b] + strict:
@@ -876,7 +876,7 @@ def raise_counts(c: Codes, bits: Array, signs: Array, levels: Array, touched: Ar
 
 @compiled
 def misfits(c: Codes, means: Array, unit: int, first: int, last: int, wrong: Array) -> None:
-    """Mark arms of which a relation does not hold for means in steps, `unit` of them to a quantum."""
+    """Mark arms with a relation that the means violate; means are in steps, `unit` per quantum."""
     one_near = 0 if len(c.similar_codes) == 1 else 1
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
     for a in range(first, last):

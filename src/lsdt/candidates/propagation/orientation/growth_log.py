@@ -1,9 +1,9 @@
 """A log of how classes of orders grew, and the part of it that shows one arm between two others.
 
-Classes are grown once more, exactly as before, with the event at which every order was learnt and its
-reference. From the orders that the end of an argument needs one goes back in time: the way of relations that
-forced an order is found again around its reference, by orders that are older, and these are needed in their
-turn, down to the free choices at the beginning.
+Classes are grown once more, exactly as before, now with a log: the event at which every order was learnt, and
+the path of arms that forced it. The trace starts from the orders at the end of an argument and goes back in
+time: the path of an order consists of relations and older orders, which are traced in turn, down to the free
+choices at the beginning.
 
 **Joins.** Two classes that share a pair are one. The log then holds the pair twice, once in each of them:
 orders of one class all hold or are all reversed, so if a pair has the same order in both, they go together.
@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.propagation.constraints import Field
 
-SIMILAR, SIGNED = -1, -2  # instead of an event
+SIMILAR, SIGNED = -1, -2  # in place of an event
 SURE = 1  # the class whose orders are known for sure
 _NO_END = np.iinfo(np.int64).max
 _ENDS = 200  # arms above, or below, of which the nearest is named
-_ROOM = 10  # arms on the ways of all orders, for every entry, to begin with
+_ROOM = 10  # arms on the paths of all orders, per entry, to begin with
 
 
 class Way(NamedTuple):
     """One relation of a chain: ``x_start - x_end`` is at most a bound with this `code`.
 
-    `event` says when the order was learnt that this is, or is `SIMILAR` or `SIGNED`; `place` is that of the
-    relation in its rows. `is_turned` if the order counts the other way round.
+    `event` is when this order was learnt, or `SIMILAR` or `SIGNED` if it is no order; `place` is the place of
+    the relation in its rows. `is_turned` says that the order counts reversed.
     """
 
     start: int
@@ -54,7 +54,7 @@ class Way(NamedTuple):
 class Learnt(NamedTuple):
     """An order of the log: `above` lies above `below` since `ways` lead from `below` to `above`.
 
-    Without ways it is a free choice. `place` is that of the pair in the row of `above`.
+    Without ways it is a free choice. `place` is the place of the pair in the row of `above`.
     """
 
     event: int
@@ -65,7 +65,7 @@ class Learnt(NamedTuple):
 
 
 class Log:
-    """All events of the growth of the classes of a field; the same growth as that of `orient`."""
+    """All events in the growth of the classes of a constraint system, grown exactly as in `orient`."""
 
     def __init__(self, around: Field, effort: Effort, seed: int) -> None:
         self.codes = codes_of(around)
@@ -76,7 +76,7 @@ class Log:
             k = self.grower.classes
             if k.totals[5] <= room:
                 break
-            room = int(k.totals[5])  # now it is known how much there is to write
+            room = int(k.totals[5])  # the log has counted how much it needs
         self._joins: dict[int, list[int]] = {
             int(join[0]): join.tolist() for join in k.joins[: int(k.totals[4])]
         }
@@ -84,11 +84,11 @@ class Log:
         self._roots: dict[int, NDArray[np.int16]] = {}
 
     def ends(self, arm: int) -> list[tuple[Way, ...]]:
-        """Return the chains with which the argument that excludes an arm ends; empty if there are none.
+        """Return the chains that end the argument that excludes an arm; empty if there are none.
 
-        Without ranges these are two, one up to an arm above it and one up to it from an arm below. Else there
-        is one for each way to turn a class, up to an arm above it, or in a circle, which cannot be. One is
-        enough where it needs no class but the one that is known for sure.
+        Without ranges there are two, one up to an arm above it and one up to it from an arm below. With
+        ranges there is one for each reflection of a class, up to an arm above it or around a contradictory
+        cycle. One is enough if it needs no class but the one that is known for sure.
         """
         for chosen in self.grower.rounds():
             images = [Image(self.codes, self.grower.classes, chosen, sign) for sign in (1, -1)]
@@ -121,7 +121,7 @@ class Log:
         return self._links(arms if is_up else arms[::-1], image.signs, _NO_END, True)
 
     def _way_out(self, arm: int, signs: NDArray[np.int8], is_up: bool) -> list[int]:
-        """Return arms on the way from an arm to one strictly above it, or below; empty if there is none."""
+        """Return the arms on a path to an arm strictly above `arm`, or below it; empty if there is none."""
         codes = self.codes._replace(signed_up=self.codes.signed_down) if is_up else self.codes
         n_arms = self.grower.n_arms
         levels, queue, came_from = (
@@ -134,19 +134,19 @@ class Log:
             codes, self.grower.classes.bits, -signs if is_up else signs, queue, 1, came_from, levels
         )
         if wrong >= 0 or came_from[arm] >= 0:
-            return []  # a circle: the image cannot be
+            return []  # a cycle: the reflection is contradictory
         out = np.flatnonzero(levels < 0)
         ways = []
         for end in out[np.argsort(-levels[out], kind="stable")][:_ENDS].tolist():
             way = [end]
             while way[-1] != arm and len(way) <= n_arms:
                 way.append(int(came_from[way[-1]]))
-            if way[-1] == arm:  # else it leads into a circle
+            if way[-1] == arm:  # else it leads into a cycle
                 ways.append(way[::-1])
         return min(ways, key=len, default=[])
 
     def _circle(self, image: Image) -> tuple[Way, ...]:
-        """Return a chain in a circle that cannot be, if the image is wrong."""
+        """Return the chain of a contradictory cycle of the reflection; empty if it has none."""
         image.find()
         if image.wrong < 0:
             return ()
@@ -162,13 +162,13 @@ class Log:
         return self._links(circle, image.signs, _NO_END, True)
 
     def trace(self, needed: Iterable[tuple[Way, ...]]) -> list[Learnt]:
-        """Return the orders that chains need, and those that these need, each after what it rests on."""
+        """Return all orders that chains rest on, directly or through others, each after those it rests on."""
         trace = _Trace(self)
         trace.need(tuple(way for ways in needed for way in ways))
         return trace.run()
 
     def roots_before(self, event: int) -> NDArray[np.int16]:
-        """Return with which class every class was joined before an event."""
+        """Return the root of every class just before an event."""
         n_joins = bisect_left(self._join_events, event)
         if n_joins not in self._roots:
             roots = np.arange(len(self.grower.classes.root), dtype=np.int16)
@@ -189,7 +189,7 @@ class Log:
         return event in self._joins
 
     def join(self, event: int) -> list[int]:
-        """Return an event that is a join, see `Classes`."""
+        """Return the record of a join; see `Classes`."""
         return self._joins[event]
 
     def place(self, arm: int, other: int) -> int:
@@ -206,7 +206,7 @@ class Log:
     def _links(
         self, arms: Iterable[int], signs: NDArray[np.int8], before: int, is_sure: bool
     ) -> tuple[Way, ...]:
-        """Return the relations between consecutive arms; each the one that says most."""
+        """Return the tightest relation between each two consecutive arms."""
         return tuple(
             min(self._between(start, end, signs, before, is_sure), key=lambda one: one.code)
             for start, end in pairwise(arms)
@@ -239,14 +239,14 @@ class Log:
         """Return the chain that forced an order in a class, `below` first; empty for a free choice."""
         k = self.grower.classes
         arms = k.ways[k.ends[event - 1] : k.ends[event]].tolist()
-        if arms and arms[0] != below:  # the class has been turned since
+        if arms and arms[0] != below:  # the class has been reversed since
             arms.reverse()
         signs = np.where(self.roots_before(event) == grown, k.sign, 0)
         return self._links(arms, signs, event, grown == SURE)
 
 
 class _Trace:
-    """The events that are needed, from the newest to the oldest."""
+    """Collect the events that an argument needs, from the newest to the oldest."""
 
     def __init__(self, log: Log) -> None:
         self._log, self._k = log, log.grower.classes
@@ -255,7 +255,7 @@ class _Trace:
         self._apart: dict[int, set[int]] = {}  # classes that a join has to bring together
 
     def need(self, ways: tuple[Way, ...]) -> set[int]:
-        """Need the orders of a chain, and that their classes were one; return these."""
+        """Require the orders of a chain and the joins of their classes; return the numbers of these."""
         numbers = set()
         for one in ways:
             if one.event == SIGNED:
@@ -269,7 +269,7 @@ class _Trace:
         return numbers
 
     def connect(self, numbers: set[int]) -> None:
-        """Need the joins that make classes one."""
+        """Require the joins that merge some classes."""
         first, *others = sorted(numbers) or [0]
         for other in others:
             event = self._log.join_of(first, other)

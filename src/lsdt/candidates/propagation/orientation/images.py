@@ -1,17 +1,17 @@
-"""The two ways to turn classes of orders: levels of all arms, means that fit, bounds on gaps.
+"""The two reflections of classes of orders: levels of all arms, means that fit, bounds on gaps.
 
-In an *image* the orders of some classes count, as they stand or turned. Together with similar pairs and
-ranges they are bounds on differences of two means, and shortest ways over them say all there is to say: the
-*level* of an arm is the least bound on how far it lies above the largest mean.
+In a *reflection* (`Image`) the orders of some classes count, as they stand or reversed. Together with similar
+pairs and ranges they bound differences of two means, and shortest paths over these bounds give everything
+that follows: the *level* of an arm is the least bound on how far it lies above the largest mean.
 
-**Repair.** The levels are means that satisfy every relation but, perhaps, dissimilar pairs without an order
-in the image, the *open* ones. Where few of these fail, either order of each is tried, that of the present
-means first, for as long as one of the arms wanted at the top stays there. Arms that no such means prove are
-left to the other stages.
+**Repair.** The levels are means that satisfy every relation except, perhaps, dissimilar pairs without an
+order in the reflection, the *open* ones. Where few of these fail, either order of each is tried, that of the
+present means first, as long as one of the arms wanted at the top stays there. Arms that no such means prove
+are left to the other stages.
 
-**Gaps.** If an arm at level 0 is the best, another one lies at least its level below it, and at most the
-shortest way between them. So lower bounds are the same for all arms at the top of an image, and upper bounds
-are one search for each.
+**Gaps.** If an arm at level 0 is the best, another arm lies at least its own level below it, and at most the
+shortest path between them. So lower bounds are the same for all arms at the top of a reflection, and upper
+bounds take one search for each.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_ATTEMPTS = 12  # to mend means: a pair for which there is no order left goes first in the next one
+_ATTEMPTS = 12  # to repair means: a pair for which no order is left goes first in the next one
 _PASSES = 12  # over all pairs, for one repair
 _MOST_MODELS = 16
-_MANY_ARMS = 2_000  # among fewer, another thread takes longer to begin than the work
-_HUBS = 4  # arms at the top through which long ways lead
+_MANY_ARMS = 2_000  # with fewer, starting another thread takes longer than the work
+_HUBS = 4  # arms at the top through which long paths are routed
 _ALL = 2**62
-_NEAR_TOP = 2  # usual distances of similar arms below the top: further down, ways hardly ever lead
-_FEW_QUANTA = 4  # in a usual distance, for searches to be made together
-_LENGTHS = 4  # usual distances that a way may be longer than the levels ask for
+_NEAR_TOP = 2  # usual distances of similar arms below the top: paths hardly ever lead further down
+_FEW_QUANTA = 4  # in a usual distance, at most, for many searches to run together
+_LENGTHS = 4  # usual distances by which a path may exceed the least that the levels allow
 _ROWS = 512  # of gaps at a time
-_BLOCK_WORDS = 1_000_000  # of ways at a time
-_MODEL_WORDS = 4_000_000  # of all models together, but for the first of each image
+_BLOCK_WORDS = 1_000_000  # of paths at a time
+_MODEL_WORDS = 4_000_000  # of all models together, besides the first of each reflection
 
 
 class Image:
-    """One of the two ways to turn some classes: the levels of all arms below the largest mean.
+    """One of the two reflections of some classes: the levels of all arms below the largest mean.
 
     Attributes
     ----------
     levels : ndarray of int
-        Codes of how far arms lie above the largest mean, at most; 0 for those that may be the best.
+        Codes of upper bounds on how far arms lie above the largest mean; 0 for those that may be the best.
     signs : ndarray of int
         How the orders of every class count, as for `lower_levels`.
     wrong : int
@@ -73,13 +73,13 @@ class Image:
         self._has_counts = True
 
     def find(self) -> None:
-        """Find levels and the number of strict relations that led there, or an arm of a contradiction."""
+        """Find levels and the counts of strict relations that led there; set `wrong` on a contradiction."""
         self.find_levels()
         if self.wrong < 0:
             self.count_strict()
 
     def find_levels(self) -> None:
-        """Find levels that keep to all relations, or an arm of a contradiction."""
+        """Find levels that satisfy all relations; set `wrong` on a contradiction."""
         known = self._codes, self._classes.bits, self.signs
         small = np.zeros(len(self.levels), np.int32)
         if settle_levels(*known, small):
@@ -89,24 +89,24 @@ class Image:
         self.wrong = int(kernel.lower_levels(*known, queue, len(queue), np.empty_like(queue), self.levels))
 
     def count_strict(self) -> None:
-        """Find the number of strict relations that led to the levels, or an arm of a contradiction."""
+        """Count the strict relations that led to each level; set `wrong` on a contradiction."""
         levels = self.levels
         if levels.min(initial=0) > LOWEST:
             levels = levels.astype(np.int32)  # half the memory is read faster
         known = self._codes, self._classes.bits, self.signs
         self.wrong = int(kernel.strict_counts(*known, levels, self._counts))
-        # A circle of tight relations need not be a contradiction.
+        # A cycle of tight relations need not be a contradiction.
         if self.wrong >= 0 and self._may_be_tight():
             self.wrong, self._has_counts = -1, False
 
     def _may_be_tight(self) -> bool:
-        """Return whether no circle of tight relations holds a strict one: closed ranges may add up to 0."""
+        """Return whether tight cycles are all free of strict relations, as cycles of closed ranges may be."""
         c = self._codes
         has_closed = ((c.signed_up < kernel.FAR) & (c.signed_up % 2 == 0)).any()
         return bool(has_closed) and not self.strict_circle()
 
     def strict_circle(self) -> list[int]:
-        """Return arms in a circle of tight relations with a strict one among them, the first one twice."""
+        """Return the arms of a tight cycle with a strict relation, the first again at the end, or none."""
         c, bits = self._codes, self._classes.bits
         starts = c.similar_starts, c.dissimilar_starts, c.signed_starts
         first = np.concatenate([np.repeat(np.arange(len(self.levels)), np.diff(one)) for one in starts])
@@ -134,24 +134,24 @@ class Image:
 
     @property
     def unit(self) -> int:
-        """Steps to a quantum: more than strict relations can take off, and a power of two."""
+        """Steps per quantum: a power of two above the largest count of strict relations."""
         return 1 << int(self._counts.max(initial=0)).bit_length()
 
     def steps(self, unit: int) -> NDArray[np.int64]:
-        """Return means in steps, so many of them to a quantum."""
+        """Return the means in steps, `unit` per quantum."""
         return np.asarray(((self.levels + 1) >> 1) * unit - self._counts)
 
     def means(self, largest: float | None) -> NDArray[np.float64]:
         """Return the means in quanta, the largest 0; `largest` is the largest distance in any relation.
 
         Steps are slightly longer than they must be, so that dissimilar arms are far enough apart in floats.
-        Beside ranges, which may have to be met exactly, `largest` is None and nothing is rounded.
+        With ranges, which may have to be met exactly, `largest` is None and nothing is rounded.
         """
         unit = self.unit
         return np.asarray(self.steps(unit) / (unit if largest is None else unit - 0.5 / largest))
 
     def _misfits(self) -> NDArray[np.int64]:
-        """Return the arms of which a relation does not hold for the means, those of open pairs included."""
+        """Return the arms with a relation that the means violate, open pairs included."""
         unit, wrong = self.unit, np.zeros(len(self.levels), bool)
         steps = self.steps(unit)
         over_blocks(
@@ -160,9 +160,9 @@ class Image:
         return np.flatnonzero(wrong)
 
     def fitting(self, wanted: NDArray[np.bool_], most_open: int) -> Image | None:
-        """Return an image whose means satisfy every relation, some of the wanted arms the best.
+        """Return a reflection whose means satisfy every relation and make some of the wanted arms the best.
 
-        None if that is not found, or if more than `most_open` arms are in open pairs that fail.
+        None if none is found, or if more than `most_open` arms are in open pairs that fail.
         """
         n_wrong = len(self._misfits()) if self._has_counts else len(self.levels)
         if n_wrong == 0:
@@ -181,9 +181,10 @@ class Image:
     def _mend(
         self, wanted: NDArray[np.bool_], most_open: int, urgent: list[tuple[int, int]]
     ) -> list[tuple[int, int]] | None:
-        """Order open pairs until all hold, the urgent ones first; return the one that cannot be, if any.
+        """Order open pairs until all hold, the urgent ones first.
 
-        None if all hold, nothing if there are too many of them.
+        Return None if all hold, a list with the pair for which neither order works, or an empty list if too
+        many arms fail or the passes run out.
         """
         for _ in range(_PASSES):
             arms = self._misfits()
@@ -214,7 +215,7 @@ class Image:
         return bool(abs(first - second) >= (code >> 1) * unit)
 
     def _open_pairs(self, arms: NDArray[np.int64]) -> list[tuple[int, int]]:
-        """Return the open pairs that fail, of these arms: the arm and the place of the other in its row."""
+        """Return the open pairs of these arms that fail, as an arm and the place of the other in its row."""
         c, unit, pairs = self._codes, self.unit, []
         steps = self.steps(unit)
         for arm in arms.tolist():
@@ -231,7 +232,7 @@ class Image:
         if k.bits[place] == 0 and not self._begin_class(arm, place):
             return False
         number, other = abs(int(k.bits[place])), int(self._codes.dissimilar[place])
-        if self.signs[number] != 0:  # by the order of another pair
+        if self.signs[number] != 0:  # already, by the order of another pair
             return True
         members = k.root == k.root[number]
         start = np.array([arm, other])
@@ -259,7 +260,7 @@ class Image:
         return True
 
     def _settle_again(self, arms: NDArray[np.int64]) -> None:
-        """Lower the levels from arms with new orders on, and raise the counts of strict relations."""
+        """Update levels and counts of strict relations after `arms` got new orders."""
         known = self._codes, self._classes.bits, self.signs
         before, queue = self.levels.copy(), np.empty(len(self.levels), np.int32)
         queue[: len(arms)] = arms
@@ -271,7 +272,7 @@ class Image:
         self.wrong = int(wrong)
 
     def _begin_class(self, arm: int, place: int) -> bool:
-        """Put a pair into a class of its own; return False if there is no room for it."""
+        """Seed a class with a pair; return False if there is no room for another class."""
         c, k = self._codes, self._classes
         number = int(k.totals[0]) + 1
         if number >= len(k.root):
@@ -284,17 +285,17 @@ class Image:
         return True
 
     def depths(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many quanta arms lie below the best one, at least."""
+        """Return lower bounds, in quanta, on how far arms lie below the best."""
         return np.asarray(-((self.levels[places] + 1) >> 1))
 
     def gaps_above(
         self, tops: NDArray[np.int64], others: NDArray[np.int64], most_visits: int
     ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-        """Yield how many quanta arms at the top lie above others at most, or `FAR`, for some tops at a time.
+        """Yield upper bounds, in quanta or `FAR`, on how far `tops` lie above `others`, some tops at a time.
 
-        With more arms than `most_visits`, only arms near the top are visited, so many times for each; or as
-        often as need be where few quanta allow to search for hundreds at once. Further ways lead through a
-        few of them. `others` ascend, and include `tops`.
+        With more arms than `most_visits`, only arms near the top are visited, at most that often for each
+        top; or without that limit where distances are so few quanta that hundreds of searches run together.
+        Longer paths are routed through a few tops. `others` ascend, and include `tops`.
         """
         levels: NDArray[np.int64] = (self.levels + 1) >> 1
         hubs: list[NDArray[np.int64]] = []
@@ -305,7 +306,7 @@ class Image:
             through = np.unique(tops[np.linspace(0, len(tops) - 1, _HUBS).astype(np.int64)])
             hubs = [through] if together else list(through[:, None])
         else:
-            most_visits = _ALL  # some arms need several
+            most_visits = _ALL  # some arms need several visits
         onward = [self._ways_to(arms)[others] for arms in hubs]
         number = np.full(len(levels), -1)
         number[members] = np.arange(len(members))
@@ -322,12 +323,12 @@ class Image:
                 else _gaps_near(rows, *which, most_visits)
             )
             for arms, ways in zip(hubs, onward, strict=True):
-                up_to = gaps[:, np.searchsorted(others, arms)].max(axis=1)  # whichever of them is on the way
+                up_to = gaps[:, np.searchsorted(others, arms)].max(axis=1)  # whichever of them is on the path
                 np.minimum(gaps, up_to[:, None] + ways, out=gaps)
             yield some, gaps
 
     def _ways_to(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return how many quanta one of `arms` lies above each other arm, at most: levels below, turned."""
+        """Return upper bounds, in quanta, on how far one of `arms` lies above each arm: reversed levels."""
         levels = np.full(len(self.levels), kernel.FAR)
         levels[arms] = 0
         queue, came_from = np.empty(len(levels), np.int32), np.empty(len(levels), np.int32)
@@ -344,7 +345,7 @@ def _gaps_near(
     others: NDArray[np.int64],
     most_visits: int,
 ) -> NDArray[np.int64]:
-    """Return how far `tops` lie above `others` at most, by these ways; `FAR` for others that are -1."""
+    """Return upper bounds on how far `tops` lie above `others`, by paths over `rows`; `FAR` for -1."""
     gaps, is_near = np.full((len(tops), len(others)), kernel.FAR), others >= 0
     starts, ends, bounds = rows
     size = max(_BLOCK_WORDS // len(levels), 1)
@@ -367,7 +368,7 @@ def _gaps_together(
     others: NDArray[np.int64],
     longest: int,
 ) -> NDArray[np.int64]:
-    """Return what `_gaps_near` does, by ways less than `longest` longer than the levels ask for."""
+    """Return what `_gaps_near` does, by paths less than `longest` above the least that the levels allow."""
     gaps = np.full((len(tops), len(others)), kernel.FAR)
     starts, ends, lengths = rows
     columns = np.full(len(levels), -1)
@@ -381,7 +382,7 @@ def _gaps_together(
 
 
 def find_all(images: list[Image]) -> None:
-    """Find the levels of all images, on all cores."""
+    """Find the levels and counts of all reflections, on all cores."""
     for one in images:
         one.find_levels()
 
@@ -405,7 +406,7 @@ def find_models(
     """Return means that satisfy every relation, and which of the arms `left` are the best of one of them.
 
     `largest` is as for `Image.means`, `most_open` as for `Image.fitting`; `fits` says whether means satisfy
-    what steps may have rounded.
+    the relations as stated, before they were rounded to steps.
     """
     models: list[NDArray[np.float64]] = []
     is_proven = np.zeros(len(left), bool)

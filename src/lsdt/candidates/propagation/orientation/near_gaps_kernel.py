@@ -1,9 +1,9 @@
-"""Short ways from many arms at the top to all others near it: a set of arms in a few words, all at once.
+"""Short paths from many arms at the top to all others near it, searched together with sets of bits.
 
-The levels of an image make every way longer than they ask for, or as long: what a bound exceeds the
-difference of two levels by, its *length*, is never negative, and mostly 0, 1 or 2 quanta. So a search from
-one arm goes by lengths, and searches from hundreds of arms visit the same arms in the same order. They are
-made together: every arm has the set of those that a way of the present length leads from, as bits.
+The levels of a reflection satisfy every bound: the amount by which a bound exceeds the difference of two
+levels, its *length*, is never negative, and mostly 0, 1 or 2 quanta. So a search from one arm goes by
+increasing length, and searches from hundreds of arms visit the same arms in the same order. They run
+together: every arm has, as bits, the set of top arms that reach it by a path of the current length.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _BITS = 64
 
 @compiled
 def lengths_of(starts: Array, others: Array, bounds: Array, levels: Array, most: int) -> Array:
-    """Return how much longer than the levels ask for a way gets by each bound, at most `most`."""
+    """Return the length of each bound (see the top of this file), at most `most`."""
     lengths = np.empty(len(others), np.int8)
     for b in range(len(levels)):
         for at in range(starts[b], starts[b + 1]):
@@ -27,7 +27,7 @@ def lengths_of(starts: Array, others: Array, bounds: Array, levels: Array, most:
 
 @inlined
 def _pass_on(source: Array, reached: Array, waiting: Array, place: int) -> bool:
-    """Let a set wait at a place, but for those that reached it; return whether any was left."""
+    """Add to the set waiting at a place those that have not reached it yet; return whether there were any."""
     some = np.uint64(0)
     for word in range(len(source)):
         more = source[word] & ~reached[place, word]
@@ -47,16 +47,16 @@ def near_gaps(
     longest: int,
     gaps: Array,
 ) -> None:
-    """Write how many quanta each of `tops` lies above other arms at most, where a way is short enough.
+    """Write upper bounds, in quanta, on how far `tops` lie above other arms, where a path is short enough.
 
-    Ways of length `longest` or more are not followed. ``columns[a]`` is where the gap above arm a is written
-    in the row of each of `tops`, or -1; the levels of `tops` are 0. Bounds whose length is `longest` count as
-    longer.
+    Paths of length `longest` or more are not followed, nor bounds of that length, which may stand for more.
+    ``columns[a]`` is the column for the gap above arm a in the row of each of `tops`, or -1; the levels of
+    `tops` are 0.
     """
     n_arms, n_words = len(levels), (len(tops) + _BITS - 1) // _BITS
     reached, waiting = np.zeros((n_arms, n_words), np.uint64), np.zeros((n_arms, n_words), np.uint64)
     queue, is_listed = np.empty(n_arms, np.int32), np.zeros(n_arms, np.bool_)
-    # Who reached an arm by ways of the last few lengths, and which arms they are.
+    # For every length: the tops that reached an arm by paths of that length, and the arms reached.
     came, new = np.zeros((longest, n_arms, n_words), np.uint64), np.zeros(n_words, np.uint64)
     visited, is_visited = np.empty((longest, n_arms), np.int32), np.zeros((longest, n_arms), np.bool_)
     n_visited, head, n_waiting, n_open = np.zeros(longest, np.int64), 0, 0, 0

@@ -1,6 +1,6 @@
 """Why the order of dissimilar pairs excludes an arm, and means that make one the best.
 
-An arm is out if it lies strictly between two others: whichever way the means are turned, one of them lies
+An arm is out if it lies strictly between two others: in either reflection of the means, one of them lies
 above it. The argument begins with the order of one dissimilar pair, a free choice, derives the orders that
 follow among a few arms around the one in question, and ends with a chain of bounds up to an arm above it and
 one down to an arm below it. Where a few arms are not enough, the argument is the part of the growth of the
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 _SIZES = (16, 32, 64, 128, 256, 400)  # arms around the one in question
-_PAIRS = 4  # whose order is tried as the first
+_PAIRS = 4  # whose order is tried as the supposition
 _ATTEMPTS = 400
 _ENDS = 4  # arms above, and below, of which the nearest is named
 
@@ -63,9 +63,10 @@ def explain_both_images(
     log: Callable[[], Log],
     sizes: tuple[int, ...] = _SIZES,
 ) -> Explanation:
-    """Explain why an arm lies below another one whichever way the means are turned.
+    """Explain why an arm lies below another one in every reflection of the means.
 
-    By arms near it if they are enough (`sizes` says how many are tried), else by the `log` of the growth.
+    The proof uses arms near it if they are enough (`sizes` says how many are tried), else the `log` of the
+    growth.
     """
     place = int(around.places(np.array([arm]))[0])
     if sizes and refutation_around(around, place, near, most_closed) is not None:
@@ -79,7 +80,7 @@ def explain_both_images(
 
 
 def explain_by_log(side: SideInformation, around: Field, arm: int, log: Log) -> Explanation:
-    """Explain by the growth of a class why an arm lies below another one whichever way it is turned."""
+    """Explain by the growth of a class why an arm lies below another one in every reflection of it."""
     ends = log.ends(int(around.places(np.array([arm]))[0]))
     if not ends:
         text = (
@@ -184,7 +185,7 @@ def _relations_of_log(around: Field, learnt: list[Learnt], ends: list[tuple[Way,
 
 
 class Between(NamedTuple):
-    """A few arms with one pair ordered, from which follows that `arm` lies between two of them."""
+    """A few arms with one pair ordered, which imply that `arm` lies between two of them."""
 
     known: Hypothesis
     arm: int
@@ -192,7 +193,7 @@ class Between(NamedTuple):
     def bounds(self) -> NDArray[np.int64] | None:
         """Return the closed bounds on all differences of depths; None if the order contradicts them."""
         known = self.known
-        links = known.links, known.link_steps  # none: a pair is ordered without ranges
+        links = known.links, known.link_steps  # none: a hypothesis that orders a pair leaves out ranges
         bounds = similar_closure(len(known.arms), known.similar, known.similar_steps, *links)
         if not place_below(bounds, *known.ordered, known.apart):
             return None
@@ -222,7 +223,7 @@ def _between(around: Field, place: int, sizes: tuple[int, ...] = _SIZES) -> Betw
         ball = hypothesis(around, places)
         ball = replace(
             ball, links=ball.links[:0], link_steps=ball.link_steps[:0]
-        )  # they have no mirror image
+        )  # ranges cannot be reflected
         arm = int(np.searchsorted(places, place))
         for pair in _first_pairs(ball, arm):
             found = Between(replace(ball, ordered=pair), arm)

@@ -1,16 +1,16 @@
 """Bounds of all arms at once, sweep by sweep on all cores.
 
-**A frame of all arms.** `growth` looks around one reference after the other, each time at a few hundred arms.
-Once some of the pairs have an order, bounds around a single reference are good enough everywhere: those that
-keep to all similar pairs and orders force most of the orders that are missing, and these bring better bounds.
-Where a fiftieth of the pairs of a large problem is in the class, one such frame often finds all others, in
-some twenty sweeps over all relations.
+**A frame of all arms.** `growth` grows from one reference after another, each time over a few hundred arms.
+Once some of the pairs have an order, bounds relative to a single reference are good enough everywhere: bounds
+that satisfy all similar pairs and orders force most of the missing orders, and these tighten the bounds. Once
+a fiftieth of the pairs of a large problem is in the class, one such frame often finds all others, in some
+twenty sweeps over all relations.
 
-**Soundness.** Bounds and forced orders are those of `growth`, by the same rules. Sweeps end when nothing
-changes, and what is left then does not depend on the order of arms or on threads: bounds only shrink, orders
-only join the class, and each step that was possible stays possible.
+**Soundness.** Bounds and forced orders follow the same rules as in `growth`. Sweeps end when nothing changes,
+and the result does not depend on the order of arms or on threads: bounds only shrink, orders only join the
+class, and each step that was possible stays possible.
 
-**Levels** of images are found in the same way.
+**Levels** of reflections are found in the same way.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _MOST_SWEEPS = 200  # for levels, which fall for ever if relations contradict one another
-_FEW = 0.1  # of the arms: if no more change in a sweep, arms with no change near them are left out soon
-_MANY_ARMS = 20_000  # among fewer, sweeps are too short to be shared
+_FEW = 0.1  # of the arms: if no more change in a sweep, later sweeps skip arms with no change near them
+_MANY_ARMS = 20_000  # with fewer, sweeps are too short to run in parallel
 _NEVER = 2**62
 
 
@@ -44,9 +44,9 @@ def look_everywhere(
     n_pairs: int,
     is_over: Callable[[], bool],
 ) -> int:
-    """Learn all orders that bounds of all arms around one reference force; return how many there were.
+    """Learn all orders that bounds of all arms relative to one reference force; return how many.
 
-    With `n_pairs` in the class there are no more. Nothing is learnt where bounds do not fit into 16 bits.
+    Stop with `n_pairs` in the class, which are all. Nothing is learnt if bounds do not fit into 16 bits.
     """
     distances = codes.similar_codes, codes.dissimilar_codes
     if max(int(some.max(initial=0)) for some in distances) > kernel.LARGEST_CODE:
@@ -75,7 +75,7 @@ def look_everywhere(
             return n_learnt
         if (
             int(classes.root[number]) != root
-        ):  # now it is known which way the class goes: perhaps the other one
+        ):  # it joined class 1, which fixes its direction, perhaps reversed: start again
             bounds[:] = kernel.NO_BOUND
             bounds[reference] = 0
 
@@ -83,9 +83,9 @@ def look_everywhere(
 def settle_levels(
     codes: growth_kernel.Codes, bits: NDArray[np.int16], signs: NDArray[np.int8], levels: NDArray[np.int32]
 ) -> bool:
-    """Lower levels until they keep to all relations; return False if they did not come to rest.
+    """Lower levels until they satisfy all relations; return False if they did not converge.
 
-    Then they are still above those that keep to all relations, or none do.
+    Then they are still above the levels that satisfy all relations, or there are none.
     """
     known = codes, bits, signs, levels
     if len(levels) < _MANY_ARMS:
@@ -97,10 +97,10 @@ def settle_levels(
 
 
 def _sweeps(sweep: Callable[..., tuple[int, int]], n_arms: int, is_shared: bool) -> Iterator[int]:
-    """Sweep all arms until nothing changes; yield the second answers, added up, of each sweep.
+    """Sweep all arms until nothing changes; yield the sum of the second results of each sweep.
 
-    ``sweep(awake, marks, first, last)`` sweeps some arms and returns how many changed first of all. When few
-    do, those that a change concerns are marked, and alone awake in the next sweep.
+    ``sweep(awake, marks, first, last)`` sweeps some arms; its first result is how many changed. When few do,
+    the arms that a change concerns are marked, and only these are awake in the next sweep.
     """
     nobody = np.zeros(0, bool)
     awake, n_changed = nobody, n_arms

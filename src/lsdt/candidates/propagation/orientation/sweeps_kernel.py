@@ -1,7 +1,7 @@
-"""Compiled side of `sweeps`: every arm takes over what its relations say, all arms one after the other.
+"""Compiled side of `sweeps`: one arm after another tightens its bounds by its relations.
 
-An arm reads the bounds of others and writes its own alone, and bounds only ever shrink. So blocks of arms can
-be swept at the same time: what is left when a sweep changes nothing is the same in any order.
+An arm reads the bounds of others and writes only its own, and bounds only ever shrink. So blocks of arms can
+be swept in parallel: the result, once a sweep changes nothing, is the same in any order.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lsdt.kernel.jit import Array, compiled, inlined
 NO_BOUND = 16_000
 LARGEST_CODE = 1_000
 LOWEST = -(2**30)  # of levels, in 32 bits
-_LEAST = -8_000  # lower bounds count as this one: together with NO_BOUND it forces nothing
+_LEAST = -8_000  # smaller bounds are raised to this: added to NO_BOUND, it forces nothing
 
 
 @inlined
@@ -50,13 +50,14 @@ def sweep_frame(
     first: int,
     last: int,
 ) -> tuple[int, int]:
-    """Tighten the bounds of some arms around a reference, and learn the orders that bounds force.
+    """Tighten the bounds of some arms relative to a reference, and learn the orders that bounds force.
 
     ``bounds[a]`` are codes as in `Frame`, at most `NO_BOUND`; all codes are at most `LARGEST_CODE`. Arms that
-    are not `awake` are left out, and those of which a bound changes mark all with which they have a relation;
-    either is for all arms, or empty. An order is written down in the row of its arm alone: it will be in the
-    row of the other when nothing changes any more. Where the growth is logged, all arms are swept in one go,
-    and both rows are written. ``signs[number]`` says how the orders of a class count, 0 for not at all.
+    are not `awake` are skipped; an arm whose bounds change marks itself and all arms related to it in
+    `marks`. Both arrays have an entry for every arm, or are empty. An order is written only in the row of the
+    arm that is swept; the other row has it too by the time nothing changes any more. When the growth is
+    logged, all arms are swept in one block, and both rows are written. ``signs[number]`` says how the orders
+    of a class count, 0 for not at all.
 
     Return how many bounds changed, and how many orders were written. A contradiction goes into ``k.totals``.
     """
@@ -78,7 +79,7 @@ def sweep_frame(
         for at in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
             b, apart, known = c.dissimilar[at], c.dissimilar_codes[at * one_far], int(k.bits[at])
             above, below = int(bounds[b, 0]), int(bounds[b, 1])
-            # Whether an order is known is seldom foreseen: there are no branches here but for a new one.
+            # The processor cannot predict which orders are known: the only branch here is for a new one.
             order = known * signs[abs(known)]
             is_new = known == 0 and (v + below < apart or above + w < apart)
             if is_new:
@@ -110,9 +111,9 @@ def sweep_frame(
 
 @compiled
 def join_forced(c: Codes, k: Classes, f: Frame, grown: int, reference: int, bounds: Array) -> int:
-    """Join classes with the one that grows, if the bounds force the order of one of their pairs.
+    """Join classes with the growing one if the bounds force the order of one of their pairs.
 
-    Return how many were joined.
+    Return how many were joined; stop at class 1.
     """
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
     n_joined = 0
@@ -146,7 +147,7 @@ def sweep_levels(
     first: int,
     last: int,
 ) -> tuple[int, int]:
-    """Lower the levels of some arms as their relations ask for, down to `LOWEST`; return how many changed.
+    """Lower the levels of some arms as their relations require, down to `LOWEST`; return how many changed.
 
     Levels and `signs` are as for `lower_levels`, `awake` and `marks` as for `sweep_frame`.
     """
@@ -180,9 +181,9 @@ def sweep_levels(
 
 @compiled
 def settle_few(c: Codes, bits: Array, signs: Array, levels: Array, most_sweeps: int, few: float) -> bool:
-    """Sweep levels until nothing changes; return False if that takes more sweeps, or levels at `LOWEST`.
+    """Sweep levels until nothing changes; return False after `most_sweeps`, or with a level at `LOWEST`.
 
-    After a sweep that changes no more than `few` of the arms, others are left out.
+    After a sweep that changes at most a share `few` of the arms, those with no change near them are skipped.
     """
     n_changed, nobody = len(levels), np.zeros(0, np.bool_)
     awake = nobody
