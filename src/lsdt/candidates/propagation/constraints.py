@@ -45,7 +45,7 @@ class SimilarRows(NamedTuple):
 
 
 class RangeField(NamedTuple):
-    """Similar pairs and ranges apart, where the constraints hold both in the rows of similar pairs.
+    """Similar pairs and ranges separately, where the constraints hold both in the rows of similar pairs.
 
     Attributes
     ----------

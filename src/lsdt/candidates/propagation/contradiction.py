@@ -51,7 +51,7 @@ _NEAR = 3_000  # arms that pass on their bounds, where no stage before has said 
 _ENOUGH = 4  # contradictions to find at one size; the smallest is reported
 _MOST_SHRUNK = 100
 _MOST_ATTEMPTS = 599
-_AROUND_CONFLICT = (96, 48, 24)  # arms: the first number whose arms hold no other conflict
+_AROUND_CONFLICT = (96, 48, 24)  # arms: the first number that brings in no other conflict
 _MOST_DOUBTED = 60
 
 

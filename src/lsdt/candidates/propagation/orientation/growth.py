@@ -387,7 +387,7 @@ class Grower:
 
 
 def _shuffled(n_arms: int, seed: int) -> NDArray[np.int64]:
-    """Return all arms in random order; cached for few arms."""
+    """Return all arms in a shuffled order, cached if they are few."""
     if n_arms <= _FEW_ARMS:
         return _shuffled_few(n_arms, seed)
     return np.random.default_rng(seed).permutation(n_arms)

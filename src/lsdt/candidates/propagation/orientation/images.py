@@ -293,9 +293,9 @@ class Image:
     ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
         """Yield upper bounds, in quanta or `FAR`, on how far `tops` lie above `others`, some tops at a time.
 
-        With more arms than `most_visits`, only arms near the top are visited, at most that often for each
-        top; or without that limit where distances are so few quanta that hundreds of searches run together.
-        Longer paths are routed through a few tops. `others` ascend, and include `tops`.
+        With more arms than `most_visits`, only arms near the top are visited, with that many visits for each
+        of `tops`; or as many as it takes where distances are so few quanta that hundreds of searches can run
+        together. Longer paths are routed through a few of `tops`. `others` ascend, and include `tops`.
         """
         levels: NDArray[np.int64] = (self.levels + 1) >> 1
         hubs: list[NDArray[np.int64]] = []
@@ -328,7 +328,7 @@ class Image:
             yield some, gaps
 
     def _ways_to(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return upper bounds, in quanta, on how far one of `arms` lies above each arm: reversed levels."""
+        """Return upper bounds, in quanta, on how far one of `arms` is above each arm: levels in reverse."""
         levels = np.full(len(self.levels), kernel.FAR)
         levels[arms] = 0
         queue, came_from = np.empty(len(levels), np.int32), np.empty(len(levels), np.int32)
@@ -345,7 +345,7 @@ def _gaps_near(
     others: NDArray[np.int64],
     most_visits: int,
 ) -> NDArray[np.int64]:
-    """Return upper bounds on how far `tops` lie above `others`, by paths over `rows`; `FAR` for -1."""
+    """Return upper bounds on how far `tops` lie above `others`, by `rows`; `FAR` for others that are -1."""
     gaps, is_near = np.full((len(tops), len(others)), kernel.FAR), others >= 0
     starts, ends, bounds = rows
     size = max(_BLOCK_WORDS // len(levels), 1)

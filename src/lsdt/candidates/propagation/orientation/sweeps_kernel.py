@@ -113,7 +113,7 @@ def sweep_frame(
 def join_forced(c: Codes, k: Classes, f: Frame, grown: int, reference: int, bounds: Array) -> int:
     """Join classes with the growing one if the bounds force the order of one of their pairs.
 
-    Return how many were joined; stop at class 1.
+    Return how many were joined; stop after joining class 1.
     """
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
     n_joined = 0
