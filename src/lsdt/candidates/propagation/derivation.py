@@ -1,7 +1,7 @@
 """Derivations: a short chain of reasoning that refutes a hypothesis.
 
 The hypothesis is that an arm is the best. For a contradiction among the relations it is that one dissimilar
-pair has a certain order; this loses no generality, since mirrored means satisfy the same relations. Ranges
+pair has a certain order; this loses no generality, since reflected means satisfy the same relations. Ranges
 have a direction; a contradiction that needs them is derived without any hypothesis. The consequences are
 derived in rounds, as in `closure_kernel`, and recorded as orders of dissimilar pairs. Then arms are dropped
 as long as the others suffice, then relations. Finally only the orders that the contradiction needs are kept,

@@ -94,7 +94,7 @@ def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: in
     pairs, apart : array of int64
         The dissimilar pairs and their steps.
     best : int
-        The arm, -1 when any arm may be the best and means may be mirrored, -2 when they may not.
+        The arm, -1 when any arm may be the best and means may be reflected, -2 when they may not.
     most_orders : int
         How many orders the search may assume in total before it stops.
     depths : array of int64
