@@ -196,6 +196,7 @@ class Agent:
         self._lock = RLock()
         self._status = _OPEN
         self.autocommit = True
+        self._in_group = False
         self.on_applied: Callable[[Sequence[Event | Entry]], None] | None = None  # called with applied events
         self._offline: tuple[SideInformation, CandidateSet | None] | None = None  # cached for `candidates`
         self._offline_lock = RLock()
@@ -457,12 +458,12 @@ class Agent:
         """Return whether a decision waits for its reward, as far as is known here."""
         return number in self._learner.pending and number not in self._journal.closing
 
-    def _check_epochs(self, decisions: Iterable[Decision | int]) -> None:
+    def _check_epochs(self, decisions: Sequence[Decision | int]) -> None:
         """Refuse decisions that the log does not hold: their numbers may since stand for other arms."""
         own = self._journal.epoch
         others = [each for each in decisions if isinstance(each, Decision) and each.epoch not in (own, None)]
         lost = self._unknown(others)
-        if lost and self.autocommit:
+        if self.autocommit and self._journal.is_shared and (lost or self._has_unread(decisions)):
             self.refresh()  # another agent may have made it just now
             lost = self._unknown(lost)
         if lost:
@@ -472,8 +473,21 @@ class Agent:
         epoch_of = self._learner.epochs.of
         return [each for each in decisions if epoch_of(each.number) != each.epoch]
 
+    def _has_unread(self, decisions: Sequence[Decision | int]) -> bool:
+        """Return whether one of the numbers was never asked for, as far as the log was read."""
+        numbers = (decision_key(each)[0] for each in decisions)
+        return any(self._is_unknown(number) for number in numbers)
+
+    def _is_unknown(self, number: int) -> bool:
+        learner = self._learner
+        return not (
+            number in learner.pending
+            or number in self._journal.closing
+            or learner.epochs.of(number) is not None
+        )
+
     def _not_pending(self, number: int, repeat: str) -> None:
-        if not 0 <= number < self._learner.next_number and number not in self._journal.closing:
+        if self._is_unknown(number):
             raise InvalidInput(
                 f"decision {number} was never asked for; {self._learner.n_asked} were, numbered from 0"
             )
@@ -497,7 +511,8 @@ class Agent:
         What is cancelled must not depend on the reward: to cancel whatever was not clicked would leave the
         clicks alone, and means of 1. Close such decisions with their reward, or let them `expire` with one.
         """
-        self.cancel_many([decision])
+        if not self.cancel_many([decision]):  # another agent was faster
+            self._refuse_closed(decision_key(decision)[0])
 
     def cancel_many(self, decisions: Iterable[Decision | int]) -> int:
         """Give up waiting for many decisions, all checked before any is given up; return how many."""
@@ -510,10 +525,13 @@ class Agent:
             self._check_epochs(listed)
             for number in numbers:
                 if not self._is_open(number):
-                    n_others = len(self._learner.pending)
-                    others = "1 other is" if n_others == 1 else f"{n_others:,} others are"
-                    raise InvalidInput(f"decision {number} is not pending; {others}")
+                    self._refuse_closed(number)
             return self._close(numbers, _CANCEL, None)
+
+    def _refuse_closed(self, number: int) -> None:
+        n_others = len(self._learner.pending)
+        others = "1 other is" if n_others == 1 else f"{n_others:,} others are"
+        raise InvalidInput(f"decision {number} is not pending; {others}")
 
     def cancel_before(self, decision: Decision | int, *, most: int | None = None) -> int:
         """Give up waiting for all decisions before this one, and return how many there were.
@@ -579,7 +597,7 @@ class Agent:
         >>> agent.arms_in_play
         ['a', 'd']
         """
-        with self._changing():
+        with self._changing_in_step():
             index = self.side.index(arm)
             if self._learner.is_last(index):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
@@ -599,7 +617,7 @@ class Agent:
         >>> agent.arms_in_play
         ['tea', 'juice']
         """
-        with self._changing():
+        with self._changing_in_step():
             index, retired = self.side.index(arm), self._learner.retired
             if retired is None or not retired[index]:
                 raise InvalidInput(f"{arm!r} has not retired; agent.to_frame() says which arms have")
@@ -634,7 +652,7 @@ class Agent:
         (np.int64(6), np.int64(3))
         """
         listed = checked_agents(others, Agent)
-        with self._changing():
+        with self._changing_in_step():
             delta = joint_delta(self._learner, listed)
             self._record([Event(_MERGE, now(), data=delta.to_bytes())])
             return delta.n_told
@@ -665,6 +683,24 @@ class Agent:
                 self._refuse()
             yield
 
+    @contextmanager
+    def _changing_in_step(self) -> Iterator[None]:
+        """Let one thread make a change that others must not have made, and that the next decisions rest on.
+
+        With a shared log, what others wrote is read first, and the change is written at once, also inside a
+        group: it counts only when it is read back.
+        """
+        with self._changing():
+            if not self._journal.is_shared or not self.autocommit:  # a service writes by itself
+                yield
+                return
+            self.refresh()
+            before, self._in_group = self._in_group, False
+            try:
+                yield
+            finally:
+                self._in_group = before
+
     def _refuse(self) -> None:
         if self._status.name == "following":
             raise StoreLocked(self._status.reason)
@@ -680,7 +716,7 @@ class Agent:
         """Wait until accepted events are durable, unless `autocommit` is off; see `_record`."""
         if self.on_applied is not None and events and not self._journal.is_shared:
             self.on_applied(events)
-        return self._write() if self.autocommit else 0
+        return self._write() if self.autocommit and not self._in_group else 0
 
     def _record(self, events: Sequence[Event], after: Learner | None = None) -> int:
         """Accept events, and wait until they are durable.
@@ -712,9 +748,22 @@ class Agent:
             self._read_back(wait=False)
 
     def _read_back(self, *, wait: bool) -> None:
-        if isinstance(self._journal, SharedJournal):
-            while entries := self._journal.read_new(wait=wait):
-                self.apply_entries(entries)
+        journal, before = self._journal, self._status
+        if isinstance(journal, SharedJournal):
+            while True:
+                self._status = _INTERRUPTED  # what was read and not applied would be missed
+                try:
+                    entries = journal.read_new(wait=wait)
+                except Exception:
+                    self._status = before  # nothing was read
+                    raise
+                if entries:
+                    self._apply_entries(entries)
+                self._status = before
+                if not entries:
+                    return
+                if self.on_applied is not None:
+                    self.on_applied(entries)
 
     def apply_entries(self, entries: Sequence[Entry]) -> None:
         """Apply events that were read from a shared log, behind those applied before.
@@ -725,12 +774,15 @@ class Agent:
             before = self._status
             if before not in (_OPEN, _FOLLOWING):
                 self._refuse()
-            assert isinstance(self._journal, SharedJournal)
             self._status = _INTERRUPTED
-            self._learner = self._journal.read_back(self._learner, entries)
+            self._apply_entries(entries)
             self._status = before
             if self.on_applied is not None:
                 self.on_applied(entries)
+
+    def _apply_entries(self, entries: Sequence[Entry]) -> None:
+        assert isinstance(self._journal, SharedJournal)
+        self._learner = self._journal.read_back(self._learner, entries)
 
     def drain(self) -> Batch:
         """Return the events that were accepted and not written, and a snapshot where one is due.
@@ -741,7 +793,10 @@ class Agent:
         with self._lock:
             if self._status is not _OPEN:
                 self._refuse()
-            return self._journal.drain(self._learner)
+            self._status = _INTERRUPTED
+            batch = self._journal.drain(self._learner)
+            self._status = _OPEN
+            return batch
 
     def release(self, events: Sequence[Event]) -> None:
         """Forget drained events of a shared log that will not be written after all."""
@@ -766,12 +821,12 @@ class Agent:
         3
         """
         with self._lock:
-            before, self.autocommit = self.autocommit, False
+            before, self._in_group = self._in_group, True
             try:
                 yield
             finally:
-                self.autocommit = before
-                if before and self._keeps and self._status is _OPEN:
+                self._in_group = before
+                if self.autocommit and not before and self._keeps and self._status is _OPEN:
                     self._write()
 
     # ---------------------------------------------------------------- what was learned
@@ -955,7 +1010,7 @@ class Agent:
 
         For services: with a shared log and without `autocommit`, that is known only when it was read back.
         """
-        with self._changing():
+        with self._changing_in_step():
             before, time = self._learner, now()
             after, gone = extension.prepare(before, side)
             if self._journal.is_shared and not extension.keeps_numbers(before, after):
@@ -979,7 +1034,7 @@ class Agent:
             if isinstance(journal, SharedJournal):
                 if journal.own_extension < proposal.time:
                     return None
-                if extension.side_mark(self.side) != proposal.mark:
+                if journal.own_side_mark != proposal.mark:
                     raise StoreLocked(
                         f"another replica extended {journal.cursor.name!r} at the same time; try again"
                     )
@@ -997,8 +1052,10 @@ class Agent:
             if self._status is _FOLLOWING:
                 return snapshot.to_bytes(self._learner)
         with self._changing():
+            if self._in_group and self._journal.is_shared:
+                self._write()  # else what the group did so far would not be in it
             blob = self._journal.take_snapshot(self._learner)
-            if self.autocommit and self._keeps:
+            if self.autocommit and not self._in_group and self._keeps:
                 self._write()
             return blob
 

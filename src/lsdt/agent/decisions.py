@@ -163,10 +163,10 @@ class Pending:
         if self._early and number in self._early:
             self._early.remove(number)
             return
+        if self.reserved and self.reserved.pop(number, None) is not None:
+            del self.arms[number], self._times[number]  # from now on it stands where the log has it
         self.arms[number] = arm
         self._times[number] = time
-        if self.reserved:
-            self.reserved.pop(number, None)
 
     def reserve(self, event: Event) -> None:
         """Wait for the reward of a decision that is not in the log yet."""

@@ -15,6 +15,7 @@ from time import sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent import snapshot
+from lsdt.agent.extension import side_mark
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage import Event, Kind, new_epoch, now
 from lsdt.storage.events import CLOSING
@@ -193,7 +194,8 @@ class SharedJournal(Journal):
         self.store, self.cursor, self.lease = store, cursor, lease
         self.closing: set[int] = set()
         self.n_block = 1_000
-        self.own_extension = 0  # the time of the last extension of ours that was read back
+        self.own_extension = 0  # the time of the last extension of ours that was read back,
+        self.own_side_mark = 0  # and a mark of the side information after it
         self._every, self._n_since = snapshot_every, 0
         self._queue: list[Event] = []
         self._numbers: deque[int] = deque()
@@ -251,8 +253,9 @@ class SharedJournal(Journal):
         lease, batch = self._lease(), self.drain(learner)
         with self.store.transaction():
             new = insert_batch(lease, batch)
-        self._n_unread = sum(new)
-        return len(new) - self._n_unread
+        n_new = sum(new)
+        self._n_unread += n_new
+        return len(new) - n_new
 
     def take_snapshot(self, learner: Learner) -> bytes:
         """Return what the log says up to the cursor, and write it next."""
@@ -266,14 +269,16 @@ class SharedJournal(Journal):
 
     def read_back(self, learner: Learner, entries: Sequence[Entry]) -> Learner:
         """Apply what was read from the log, and return the learner after it."""
-        learner = learner.apply_events(entries)
-        for entry in entries:
+        first = 0
+        for at, entry in enumerate(entries):
             if self.closing and entry.kind in CLOSING:
                 self.closing.discard(entry.number)
             if entry.writer == self.epoch:
                 self._n_unread = max(0, self._n_unread - 1)
-                if entry.kind == Kind.EXTEND:
-                    self.own_extension = entry.time
+                if entry.kind == Kind.EXTEND:  # others may have extended further by the next entries
+                    learner, first = learner.apply_events(entries[first : at + 1]), at + 1
+                    self.own_extension, self.own_side_mark = entry.time, side_mark(learner.side)
+        learner = learner.apply_events(entries[first:] if first else entries)
         self._n_since += len(entries)
         if 0 < self._every <= self._n_since and self.lease is not None:
             self.take_snapshot(learner)

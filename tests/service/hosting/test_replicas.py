@@ -715,4 +715,122 @@ def test_an_experiment_is_shared_or_not(agents, tmp_path):
     with pytest.raises(StoreLocked):
         lsdt.Agent.open(store, "x")
     with pytest.raises(InvalidInput, match="SQLite has one writer"):
-        lsdt.Agent.open(f"sqlite:///{tmp_path}/x.db", "x", lsdt.SideInformation(2), shared=True)
+        lsdt.Agent.open(f"sqlite:///{tmp_path}/unused.db", "x", lsdt.SideInformation(2), shared=True)
+
+
+def test_a_number_that_another_agent_has_just_asked_is_known(agents):
+    first, second = agents
+    second.ask()  # its numbers lie behind those reserved for the first
+    one, two, three = (first.ask().number for _ in range(3))
+    assert second.tell_many([(one, 1.0)]) == (1, 0)
+    fourth = first.ask().number
+    with second.group():
+        second.tell(fourth, 0.0)
+    second.tell(two, 1.0)
+    second.cancel(three)
+    first.refresh()
+    assert (first.n_told, first.n_pending) == (3, 1)
+    with pytest.raises(InvalidInput, match="decision 500 was never asked for"):  # reserved and not used
+        second.tell(500, 1.0)
+    with pytest.raises(InvalidInput, match="decision 500 is not pending"):
+        second.cancel(500)
+
+
+def test_a_decision_of_another_agent_can_be_told_in_a_group(agents):
+    first, second = agents
+    decision = first.ask()
+    with second.group():
+        second.tell(decision, 1.0)
+    assert second.n_told == 1
+
+
+def test_a_cancellation_that_came_too_late_is_refused(agents):
+    first, second = agents
+    decision = first.ask()
+    second.refresh()
+    first.tell(decision, 1.0)
+    with pytest.raises(InvalidInput, match="decision 0 is not pending"):
+        second.cancel(decision)
+    assert second.n_told == 1
+
+
+def test_what_changes_the_arms_counts_at_once_in_a_group(agents):
+    first, second = agents
+    other = lsdt.Agent(first.side, policy="ucb1")
+    other.tell(other.ask(), 1.0)
+    with first.group():
+        first.retire("tea")
+        first.retire("coffee")
+        with pytest.raises(InvalidInput, match="last arm in play"):
+            first.retire("juice")
+        assert {each.arm_id for each in first.ask(5)} == {"juice"}
+        first.reinstate("tea")
+        assert first.merge(other) == 1
+        with pytest.raises(InvalidInput, match="merged before"):
+            first.merge(other)
+        assert first.extend(lsdt.SideInformation(4, arm_ids=["tea", "coffee", "juice", "mate"])).new_arms
+        first.ask(2, allowed=["mate"])
+        assert lsdt.Agent.restore(first.snapshot()).n_pending == 7
+    second.refresh()
+    assert second.n_told == 1
+    assert state_of(first) == state_of(second)
+
+
+def test_what_another_agent_changed_before_is_known(agents):
+    first, second = agents
+    other = lsdt.Agent(first.side, policy="ucb1")
+    other.tell(other.ask(), 1.0)
+    first.retire("tea")
+    first.merge(other)
+    first.extend(lsdt.SideInformation(4, arm_ids=["tea", "coffee", "juice", "mate"]))
+    with pytest.raises(InvalidInput, match="merged before"):
+        second.merge(other)
+    second.reinstate("tea")
+    names = ["tea", "coffee", "juice", "mate", "cocoa"]
+    assert second.extend(lsdt.SideInformation(5, arm_ids=names)).new_arms == ["cocoa"]
+    first.refresh()
+    assert first.arms_in_play == second.arms_in_play == names
+
+
+def test_an_extension_that_another_agent_extends_further_before_it_is_read_was_made(agents):
+    first, second = agents
+    first.autocommit = False
+    proposal = first.propose_extension(lsdt.SideInformation(4, arm_ids=["tea", "coffee", "juice", "mate"]))
+    assert first.extension_outcome(proposal) is None
+    write(first)
+    second.extend(lsdt.SideInformation(5, arm_ids=["tea", "coffee", "juice", "mate", "cocoa"]))
+    first.refresh()
+    assert "mate" in first.extension_outcome(proposal).new_arms
+
+
+def test_pending_decisions_stand_in_the_order_of_the_log(agents):
+    first, second = agents
+    first.autocommit = False
+    first.ask()
+    second.ask(3)
+    first.refresh()
+    write(first)
+    for agent in agents:
+        agent.refresh()
+    assert first.pending_numbers() == second.pending_numbers() == [1000, 1001, 1002, 0]
+
+
+def test_an_interruption_between_reading_and_applying_is_noticed(agents, monkeypatch):
+    first, second = agents
+    first.observe("tea", 1.0)
+    read_new = second.journal.store.read_new
+
+    def interrupted(*args):
+        read_new(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(second.journal.store, "read_new", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        second.refresh()
+    monkeypatch.undo()
+    assert second.status.name == "failed"
+    with pytest.raises(StoreFailed, match="interrupted"):
+        second.refresh()
+    second.close()
+    with lsdt.Agent.open(first.lease.store, "x", shared=True) as again:
+        assert again.n_told == 1
