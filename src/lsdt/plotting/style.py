@@ -93,7 +93,7 @@ def check_axes(ax: Any) -> None:
 
 
 def axes_or_new(ax: Axes | None, height: float) -> Axes:
-    """Return the given Axes, or that of a new figure, which pyplot does not keep."""
+    """Return the given Axes, or that of a new figure, which is in no global list."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(WIDTH, height), layout="constrained").add_subplot() if ax is None else ax
