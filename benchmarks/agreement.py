@@ -25,7 +25,7 @@ import numpy as np
 import lsdt
 from lsdt.candidates.propagation.contradiction import part_without_arms
 from lsdt.candidates.propagation.method import Clock, derive
-from lsdt.candidates.search.exact import find_exact
+from lsdt.candidates.search.exact import run_exact
 from lsdt.candidates.search.exact_kernel import CANNOT, UNDECIDED
 from lsdt.candidates.search.probing import derive_with_probing
 from lsdt.errors import InconsistentSideInformation
@@ -56,7 +56,7 @@ def from_coins(rng: np.random.Generator, consistent: bool) -> lsdt.SideInformati
 def has_answer(side: lsdt.SideInformation) -> bool:
     """Say whether some means satisfy the relations."""
     try:
-        find_exact(side)
+        run_exact(side)
     except InconsistentSideInformation:
         return False
     return True
@@ -107,7 +107,7 @@ def compare(side: lsdt.SideInformation) -> tuple[list[int], int]:
         if part_without_arms(side, None, arms) is not None:
             left[at] = arms[:0]  # arms that are joined, of which none is left: a contradiction
     try:
-        answers = find_exact(side).answers
+        answers = run_exact(side).answers
     except InconsistentSideInformation:
         answers = np.full(side.n_arms, CANNOT)
     assert all(np.isin(np.flatnonzero(answers != CANNOT), arms).all() for arms in left), "not sound"

@@ -63,7 +63,7 @@ def _from_pairs(
     )
     outcome = _step("candidates", lambda: find_propagation(side, Options()), steps)
     steps[-1:] = [Step(stage.name, stage.seconds, steps[-1].peak) for stage in outcome.stages]
-    found = lsdt.candidates.CandidateSet(side, "propagation", outcome, 0.0)
+    found = lsdt.candidates.CandidateSet("propagation", outcome, 0.0)
     begun = _step(
         f"bounds among {len(found):,} candidates",
         lambda: lsdt.Policy("lsdt_closure").begin(

@@ -7,6 +7,7 @@ rule, arm by arm over oriented. Then rounds of the closure policy among the cand
 from __future__ import annotations
 
 from time import perf_counter
+from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 import numpy as np
@@ -18,6 +19,9 @@ from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from timing import Row, peak_mib
+
+if TYPE_CHECKING:
+    from lsdt.candidates.outcome import Outcome
 
 MANY = 50_000  # arms, which are swept all at once
 EPSILON = 0.1
@@ -34,7 +38,7 @@ def _dense(n_arms: int, share: float) -> lsdt.SideInformation:
     return lsdt.from_means(means, EPSILON).reveal(share, share).explicit()
 
 
-def _run(side: lsdt.SideInformation, oriented: bool) -> tuple[method.Propagation, float]:
+def _run(side: lsdt.SideInformation, oriented: bool) -> tuple[Outcome, float]:
     """Return the answer and the seconds of all stages after the triangle rule."""
     fewest = method._WORTH_ORIENTING if oriented else side.n_arms + 1
     many = method._MANY_ARMS if oriented else side.n_arms + 1

@@ -109,7 +109,7 @@ def test_probing_excludes_what_propagation_leaves_and_says_why():
     found = lsdt.candidate_set(side, "probing")
     assert "x4" in lsdt.candidate_set(side, "propagation")
     assert "x4" not in found
-    assert [stage.name for stage in found._outcome.stages][-1] == "probing"
+    assert [stage.name for stage in found.stages][-1] == "probing"
     explanation = found.explain("x4")
     assert not explanation.is_candidate
     assert len(explanation.relations) > 0

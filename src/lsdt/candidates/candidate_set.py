@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt._progress import progress_of
 from lsdt._validation import checked_jobs, checked_word
-from lsdt.candidates.complete.anchors import find_anchors
+from lsdt.candidates.complete.anchors import find_by_anchors
 from lsdt.candidates.options import USUAL, Options, checked_options
 from lsdt.candidates.out_of_core.method import find_in_engine
 from lsdt.candidates.proofs import check_side_information
@@ -18,9 +18,7 @@ from lsdt.candidates.propagation.parts import find_by_parts
 from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.search.exact import find_exact
 from lsdt.candidates.search.probing import find_probing
-from lsdt.candidates.triangles.range_pairs import read_ranges
-from lsdt.candidates.triangles.rule import find_triangles
-from lsdt.candidates.triangles.wrong_relations import find_triangles_at_risk
+from lsdt.candidates.triangles.method import find_triangles
 from lsdt.errors import ContradictionWarning
 from lsdt.kernel.jit import compile_seconds
 from lsdt.side_information import SideInformation
@@ -28,21 +26,15 @@ from lsdt.side_information import SideInformation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lsdt.candidates.result import Outcome
+    from lsdt.candidates.outcome import Outcome
     from lsdt.side_information.engines import LazyPairs
-
-
-def _triangles(side: SideInformation, options: Options) -> Outcome:
-    return (
-        find_triangles(side, options) if options.wrong_rate is None else find_triangles_at_risk(side, options)
-    )
 
 
 # One entry and one file per method.
 METHODS: dict[str, Callable[[SideInformation, Options], Outcome]] = {
     "order": find_order,
-    "anchors": find_anchors,
-    "triangles": _triangles,
+    "anchors": find_by_anchors,
+    "triangles": find_triangles,
     "propagation": find_propagation,
     "probing": find_probing,
     "exact": find_exact,
@@ -152,12 +144,11 @@ def candidate_set(
     chosen = method_for(side, method, options)
     started = perf_counter()
     with compile_seconds() as compiling, progress_of(progress, _PARTS):
-        read = read_ranges(side) if chosen == "triangles" else side
         if chosen == "propagation" and jobs is not None:
-            outcome: Outcome = find_by_parts(read, options, jobs)
+            outcome = find_by_parts(side, options, jobs)
         else:
-            outcome = METHODS[chosen](read, options)
-    found = CandidateSet(read, chosen, outcome, perf_counter() - started - compiling.seconds, side)
+            outcome = METHODS[chosen](side, options)
+    found = CandidateSet(chosen, outcome, perf_counter() - started - compiling.seconds)
     if found.conflict is not None:
         warnings.warn(found.notes[0], ContradictionWarning, stacklevel=2)
     return found

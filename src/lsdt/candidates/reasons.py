@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
-from lsdt.candidates.propagation.parts import Parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,29 +48,5 @@ def reasons_of(found: CandidateSet) -> Reasons:
     >>> [NAMES[kind] for kind in reasons_of(lsdt.candidate_set(side)).kinds]  # doctest: +NORMALIZE_WHITESPACE
     ['candidate', 'two arms similar to it are dissimilar', 'candidate', 'another arm is known to be better']
     """
-    n_arms = found.side.n_arms
-    kinds = np.full(n_arms, COMPLETE if found.method == "anchors" else DERIVED)
-    outcome: Any = getattr(found._outcome, "before", found._outcome)  # what 'exact' began with
-    if isinstance(outcome, Parts):
-        for part in outcome.parts:
-            kinds[part.members] = _kinds_of(part.outcome, kinds[part.members])
-    else:
-        kinds = _kinds_of(outcome, kinds)
-    kinds[found.arms] = CANDIDATE
+    kinds = found._outcome.kinds
     return Reasons(kinds, np.isin(kinds, (COMPLETE, TRIANGLE)))
-
-
-def _kinds_of(outcome: Any, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the kinds of reason by one outcome; `kinds` is what holds where it says nothing."""
-    kinds, n_arms = kinds.copy(), len(kinds)
-    outcome = getattr(outcome, "fallback", None) or outcome
-    around, oriented = getattr(outcome, "around", None), getattr(outcome, "oriented", None)
-    if around is not None and oriented is not None:
-        kinds[around.arms[oriented.is_out]] = BETWEEN
-    witnesses = getattr(outcome, "witnesses", None)
-    if witnesses is not None and len(witnesses) == n_arms:
-        kinds[np.reshape(witnesses, (n_arms, -1))[:, 0] >= 0] = TRIANGLE
-    order = outcome if hasattr(outcome, "is_out") else getattr(outcome, "order", None)
-    if order is not None and len(order.is_out) == n_arms:
-        kinds[order.is_out] = ORDER
-    return kinds

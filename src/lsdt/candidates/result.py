@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,35 +16,13 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from lsdt.candidates.outcome import Outcome
     from lsdt.candidates.proofs import Explanation, Relation
     from lsdt.candidates.propagation.gap_bounds import GapBounds, MutualBounds
     from lsdt.candidates.propagation.method import Stage
     from lsdt.candidates.triangles.conflict import Conflict
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
-
-
-class Outcome(Protocol):
-    """The answer of one method; every method returns one."""
-
-    @property
-    def arms(self) -> NDArray[np.int64]:
-        """The candidates, ascending."""
-
-    @property
-    def classes(self) -> list[NDArray[np.int64]] | None:
-        """Classes of interchangeable candidates, or None."""
-
-    @property
-    def max_wrong(self) -> int:
-        """How many relations may be wrong without losing the best arm."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Remarks for the user on how the answer was obtained."""
-
-    def explain(self, side: SideInformation, arm: int) -> Explanation:
-        """Explain why one arm is excluded or stays."""
 
 
 class CandidateSet:
@@ -69,26 +47,16 @@ class CandidateSet:
     ([0, 4], 'anchors', False)
     """
 
-    def __init__(
-        self,
-        side: SideInformation,
-        method: str,
-        outcome: Outcome,
-        seconds: float,
-        stated: SideInformation | None = None,
-    ) -> None:
-        self.side = side
-        self._stated = side if stated is None else stated
+    def __init__(self, method: str, outcome: Outcome, seconds: float) -> None:
+        self.side = outcome.side
         self.method = method
         self.seconds = seconds
         self._outcome = outcome
 
-    @cached_property
+    @property
     def arms(self) -> NDArray[np.int64]:
         """Indices of the candidates, ascending (read-only)."""
-        arms = self._outcome.arms
-        arms.flags.writeable = False
-        return arms
+        return self._outcome.arms
 
     @property
     def arm_ids(self) -> list[ArmId]:
@@ -98,7 +66,8 @@ class CandidateSet:
     @cached_property
     def classes(self) -> list[NDArray[np.int64]] | None:
         """Candidates with equal neighbourhoods, class by class; None for partial information."""
-        return self._outcome.classes
+        classes = self._outcome.classes
+        return None if classes is None else classes.split()
 
     @property
     def max_wrong(self) -> int:
@@ -108,11 +77,7 @@ class CandidateSet:
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks on how the answer was obtained; usually empty."""
-        if self.side.ranges is None or getattr(self._outcome, "reads_ranges", False):
-            return self._outcome.notes
-        from lsdt.candidates.triangles.range_pairs import note_on_reading
-
-        return (*self._outcome.notes, note_on_reading(self._stated, self.side))
+        return self._outcome.notes
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -125,14 +90,12 @@ class CandidateSet:
         >>> [(stage.name, stage.examined, stage.excluded) for stage in lsdt.candidate_set(side).stages]
         [('triangles', 4, 1), ('intervals', 3, 0), ('closure', 3, 0)]
         """
-        stages: tuple[Stage, ...] = getattr(self._outcome, "stages", ())
-        return stages
+        return self._outcome.stages
 
     @property
     def conflict(self) -> Conflict | None:
         """Relations that cannot all be true, where ``'propagation'`` found some and fell back; else None."""
-        conflict: Conflict | None = getattr(self._outcome, "conflict", None)
-        return conflict
+        return self._outcome.conflict
 
     @property
     def suggestion(self) -> Relation | None:
@@ -142,8 +105,7 @@ class CandidateSet:
     @property
     def verb(self) -> str:
         """``'can be'`` the best when the answer is exact, else ``'may be'``."""
-        is_exact = self.method == "anchors" or (self.method == "exact" and not self.notes)
-        return "can be" if is_exact or getattr(self._outcome, "is_exact", False) else "may be"
+        return "can be" if self._outcome.is_exact else "may be"
 
     def bounds(self, arm: ArmId) -> GapBounds:
         """Return bounds on the gap of every other arm to a candidate, if that candidate is the best.
@@ -166,28 +128,23 @@ class CandidateSet:
         >>> lsdt.candidate_set(side).bounds(0)
         GapBounds(lower=array([0., 0., 1.]), upper=array([ 0.,  1., inf]))
         """
-        from lsdt.candidates.propagation.gap_bounds import gap_bounds
-
         index = self.side.index(arm)
         if not self._has(index):
             raise InvalidInput(
                 f"arm {arm!r} cannot be the best, so there are no gaps below it; ask about a candidate"
             )
-        if self.conflict is not None:
+        bounds = self._outcome.bounds(index)
+        if bounds is None:
             raise InvalidInput(
                 "the relations contradict one another, so that they bound no gaps; correct one of those in "
                 "`conflict`"
             )
-        return gap_bounds(self.side, index)
+        return bounds
 
     @cached_property
     def mutual_bounds(self) -> MutualBounds:
         """Bounds on the gaps among the candidates as sparse rows; row i assumes that candidate i is best."""
-        from lsdt.candidates.propagation.gap_bounds import mutual_bounds
-        from lsdt.candidates.propagation.method import Propagation
-
-        found = self._outcome if isinstance(self._outcome, Propagation) else None
-        return mutual_bounds(self.side, np.asarray(self.arms).copy(), found=found)
+        return self._outcome.mutual_bounds()
 
     def explain(self, arm: ArmId) -> Explanation:
         """Explain why an arm is excluded, with a witness that can be checked, or why it may be the best.
@@ -201,10 +158,11 @@ class CandidateSet:
 
     def _explain(self, arm: int) -> Explanation:
         """Explain an arm, given by index, in a text that shows titles."""
-        why = self._outcome.explain(self.side, arm)
+        reason = self._outcome.reason(arm)
+        why = reason.explain(self.side)
         if self._shown is self.side:
             return why
-        return replace(why, text=self._outcome.explain(self._shown, arm).text)
+        return replace(why, text=reason.explain(self._shown).text)
 
     @cached_property
     def _shown(self) -> SideInformation:
@@ -224,7 +182,7 @@ class CandidateSet:
             "arm": [side.label(arm) for arm in range(side.n_arms)],
             "candidate": candidate,
             "reason": [
-                None if candidate[arm] else self._outcome.explain(self._shown, arm).text
+                None if candidate[arm] else self._outcome.reason(arm).explain(self._shown).text
                 for arm in range(side.n_arms)
             ],
         }

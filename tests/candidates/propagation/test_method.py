@@ -10,7 +10,7 @@ from lsdt.candidates.options import Options
 from lsdt.candidates.propagation import method
 from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.gap_bounds import mutual_bounds
-from lsdt.candidates.propagation.method import Effort, find_propagation, most_near
+from lsdt.candidates.propagation.method import Clock, Effort, derive, find_propagation, most_near
 from lsdt.errors import InvalidInput
 from naive.graphs import components, pair_set
 from naive.propagation import by_propagation, gaps
@@ -20,7 +20,7 @@ SideInformation = lsdt.SideInformation
 
 
 def left_by(side):
-    return set(find_propagation(side, Options()).left.tolist())
+    return set(derive(side, Clock(None)).left.tolist())
 
 
 def naive_of(side):
@@ -130,7 +130,7 @@ def test_stages_say_what_was_done():
     _means, side = revealed(100, 0.1, 0.15, 1)
     found = find_propagation(side, Options())
     assert [stage.name for stage in found.stages] == ["triangles", "orientation", "intervals", "closure"]
-    left, proven = side.n_arms, int(found.oriented.is_proven.sum())
+    left, proven = side.n_arms, int(found.derivation.oriented.is_proven.sum())
     assert proven > 0
     for stage in found.stages:
         is_later = stage.name in ("intervals", "closure")
@@ -277,7 +277,7 @@ def test_arms_that_a_sample_excludes_are_out_though_the_stage_stops():
     assert side.n_arms - sum(stage.excluded for stage in found.stages) == len(found.arms)
     assert means.argmax() in found.arms
     for arm in np.setdiff1d(np.arange(400), found.arms).tolist():
-        assert not found.explain(side, arm).is_candidate
+        assert not found.reason(arm).explain(side).is_candidate
 
 
 def test_a_closure_that_does_not_pay_stops_and_one_that_does_goes_on():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import lsdt
+from lsdt.candidates.options import USUAL
 from lsdt.candidates.proofs import Relation
 from lsdt.candidates.propagation.method import Clock
 from lsdt.candidates.result import CandidateSet
@@ -220,7 +221,7 @@ def hard(seed, n_variables, n_clauses):
 
 def searched(side, *orders):
     """Return the candidates, with as many orders tried for one arm, once or several times."""
-    return CandidateSet(side, "exact", exact.find_exact(side, orders=orders), 0.0)
+    return CandidateSet("exact", exact.find_exact(side, USUAL, orders), 0.0)
 
 
 def test_what_the_search_cannot_decide_stays_and_is_said():
@@ -228,7 +229,7 @@ def test_what_the_search_cannot_decide_stays_and_is_said():
     sure = left_by(side)
     found = searched(side, 1)
     assert sure <= set(found.arms.tolist())
-    undecided = np.flatnonzero(found._outcome.answers == UNDECIDED)
+    undecided = np.flatnonzero(exact.run_exact(side, orders=(1,)).answers == UNDECIDED)
     assert len(undecided) > 0
     assert f"{len(undecided)} arms undecided" in found.notes[0]
     assert "A longer `timeout` may decide" in found.notes[0]
@@ -331,9 +332,9 @@ def test_an_undecided_part_leaves_the_other_parts_undecided():
     field = whole_field(SideInformation(2))
     parts = [Component(field, np.array([arm])) for arm in (0, 1)]
     before = derive_with_probing(SideInformation(2), Clock(None))
-    outcome = exact.Exact(field, parts, before, [parts[0].decide(0), SearchResult(UNDECIDED, 5)])
-    assert outcome.answers.tolist() == [UNDECIDED, UNDECIDED]
-    assert outcome.arms.tolist() == [0, 1]
+    found = exact.Exact(field, parts, before, [parts[0].decide(0), SearchResult(UNDECIDED, 5)])
+    assert found.answers.tolist() == [UNDECIDED, UNDECIDED]
+    assert found.arms.tolist() == [0, 1]
 
 
 def test_what_only_a_long_search_excludes_is_said():

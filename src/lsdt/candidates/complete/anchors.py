@@ -16,7 +16,9 @@ from lsdt.candidates.complete.interval_model import model_with_best
 from lsdt.candidates.complete.proper_order import ProperOrder, proper_order_of_store
 from lsdt.candidates.complete.recognition import not_unit_interval
 from lsdt.candidates.options import USUAL, Options
+from lsdt.candidates.outcome import Classes, Outcome
 from lsdt.candidates.proofs import Explanation, best_means, explain_triangles
+from lsdt.candidates.reasons import CANDIDATE, COMPLETE
 from lsdt.errors import Unsupported
 from lsdt.side_information.layouts.adjacency import frozen
 from lsdt.side_information.layouts.ranges import IGNORED, WITHOUT
@@ -45,17 +47,14 @@ class Anchors(NamedTuple):
     @property
     def classes(self) -> list[NDArray[np.int64]]:
         """The classes of neighbourhood equivalence, ordered by their smallest arm."""
-        return np.split(self.members.astype(np.int64), self.class_starts[1:])
+        return Classes(self.members, self.class_starts).split()
 
     @property
-    def max_wrong(self) -> int:
-        """0: the method relies on every relation."""
-        return 0
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Always empty: nothing needs a remark."""
-        return ()
+    def kinds(self) -> NDArray[np.int64]:
+        """The kind of reason of every arm."""
+        kinds = np.full(len(self.proper.order), COMPLETE)
+        kinds[self.members] = CANDIDATE
+        return kinds
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Give means that make the arm the best, or the arms that exclude it by Theorem 1."""
@@ -87,6 +86,13 @@ def find_anchors(side: SideInformation, options: Options = USUAL, first_start: i
     first = np.minimum.reduceat(arms, _starts(number_of))[number_of]  # the smallest arm of every arm's class
     ordered = np.lexsort((arms, first))
     return Anchors(proper, arms[ordered], _starts(first[ordered]))
+
+
+def find_by_anchors(side: SideInformation, options: Options) -> Outcome:
+    """Find the candidates of complete side information; raise if it is not a unit interval graph."""
+    found = find_anchors(side, options)
+    classes = Classes(found.members, found.class_starts)
+    return Outcome(side, found.arms, found, is_exact=True, classes=classes)
 
 
 class CandidateClasses(NamedTuple):

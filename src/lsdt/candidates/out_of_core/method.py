@@ -5,8 +5,11 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.candidates.out_of_core.result import EngineCandidateSet, EngineOutcome
+import numpy as np
+
+from lsdt.candidates.out_of_core.result import EngineCandidateSet, EngineEvidence
 from lsdt.candidates.out_of_core.rules import USUAL_LIMITS, Limits, exclude_by_order, exclude_by_triangles
+from lsdt.candidates.outcome import Outcome
 from lsdt.candidates.propagation.method import Clock
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted
 
@@ -48,8 +51,17 @@ def find_in_engine(
 
         here = candidate_set(side, _GOES_ON, timeout=clock.remaining() if clock.is_limited else None)
         stages, notes = (*stages, *here.stages), [*notes, *here.notes]
-    outcome = EngineOutcome(side.n_arms, plan.rules, stages, tuple(notes), here)
-    return EngineCandidateSet(pairs, n_arms, side, plan.method, outcome, perf_counter() - started)
+    outcome = Outcome(
+        side,
+        np.arange(side.n_arms) if here is None else here.arms,
+        EngineEvidence(side.n_arms, plan.rules, here),
+        is_exact=False,
+        stages=stages,
+        notes=tuple(notes),
+        conflict=None if here is None else here.conflict,
+        max_wrong=0 if here is None else here.max_wrong,
+    )
+    return EngineCandidateSet(pairs, n_arms, plan.rules, plan.method, outcome, perf_counter() - started)
 
 
 def _plan(pairs: LazyPairs, method: str, options: Options) -> _Plan:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.proofs import Explanation
+from lsdt.candidates.reasons import CANDIDATE, reasons_of
 from lsdt.candidates.result import CandidateSet
 from lsdt.errors import InvalidInput, LsdtError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.candidates.propagation.method import Stage
-    from lsdt.candidates.triangles.conflict import Conflict
+    from lsdt.candidates.outcome import Outcome
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
     from lsdt.side_information.engines import LazyPairs
@@ -24,35 +24,20 @@ _MOST_STEPS = 100  # of a chain that explains an exclusion
 
 
 @dataclass(frozen=True, eq=False)
-class EngineOutcome:
-    """What the rules in the engine left, and what a method in memory made of that, if one went on."""
+class EngineEvidence:
+    """The rules that ran in the engine, and what a method in memory made of the arms that they left.
+
+    `here` is None if no method went on.
+    """
 
     n_left: int
     rules: tuple[str, ...]
-    stages: tuple[Stage, ...]
-    notes: tuple[str, ...]
     here: CandidateSet | None = None
-    reads_ranges: bool = True
 
     @property
-    def arms(self) -> NDArray[np.int64]:
-        """The candidates, ascending."""
-        return np.arange(self.n_left) if self.here is None else np.array(self.here.arms)
-
-    @property
-    def classes(self) -> None:
-        """Classes belong to complete information."""
-        return
-
-    @property
-    def max_wrong(self) -> int:
-        """How many relations among the arms that were read may be wrong; none of the others may."""
-        return 0 if self.here is None else self.here.max_wrong
-
-    @property
-    def conflict(self) -> Conflict | None:
-        """Relations among the arms that were read that cannot all be true, if a method found some."""
-        return None if self.here is None else self.here.conflict
+    def kinds(self) -> NDArray[np.int64]:
+        """The kind of reason of every arm that was read."""
+        return np.full(self.n_left, CANDIDATE) if self.here is None else reasons_of(self.here).kinds
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Explain why an arm that was read is excluded or stays."""
@@ -97,14 +82,14 @@ class EngineCandidateSet(CandidateSet):
         self,
         pairs: LazyPairs,
         n_arms: int,
-        side: SideInformation,
+        rules: tuple[str, ...],
         method: str,
-        outcome: EngineOutcome,
+        outcome: Outcome,
         seconds: float,
     ) -> None:
-        super().__init__(side, method, outcome, seconds)
+        super().__init__(method, outcome, seconds)
         self.pairs, self.n_arms = pairs, n_arms
-        self._rules = outcome.rules
+        self._rules = rules
 
     def explain(self, arm: ArmId) -> Explanation:
         """Explain why an arm is excluded, or why it may be the best.

@@ -185,7 +185,7 @@ def _is_ordered(found: Propagation, n_arms: int) -> bool:
     but arm by arm they take long.
     """
     oriented, around = found.oriented, found.around
-    if oriented is None or around is None or found.fallback is not None or not oriented.images:
+    if oriented is None or around is None or not oriented.images:
         return False
     if oriented.is_whole:
         return True

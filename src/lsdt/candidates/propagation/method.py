@@ -17,7 +17,7 @@ early, only leaves more arms: the answer always contains every arm that can be t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
@@ -26,6 +26,7 @@ import numpy as np
 
 from lsdt._html import fields_card
 from lsdt._progress import counter
+from lsdt.candidates.outcome import Outcome
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
 from lsdt.candidates.propagation.constraints import Field, field_around, is_sparse
 from lsdt.candidates.propagation.contradiction import (
@@ -44,7 +45,9 @@ from lsdt.candidates.propagation.orientation import (
     explain_model,
     orient,
 )
-from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
+from lsdt.candidates.reasons import BETWEEN, CANDIDATE, DERIVED, ORDER, TRIANGLE
+from lsdt.candidates.triangles.range_pairs import note_on_reading
+from lsdt.candidates.triangles.rule import one_witness, smallest_consistent, variant_of
 from lsdt.errors import counted
 from lsdt.kernel.parallel import over_blocks
 from lsdt.side_information.layouts.stores import PairStore
@@ -131,69 +134,49 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Propagation:
-    """The answer of propagation; `witnesses` are -1 for arms that no triangle excludes.
+    """What propagation found: the arms `left`, and why the others are out.
 
-    If the relations contradict one another, `conflict` names some that do and `fallback` is the answer.
-    Derivations start from `around`, the constraints, and `near`, how many arms passed their bounds on.
-    `order` is the first stage, where there are ranges; `oriented` the order of dissimilar pairs, if it was
-    looked for. `is_exact` says that one of them decided everything.
+    `witnesses` are -1 for arms that no triangle excludes. Derivations start from `around`, the constraints,
+    and `near`, how many arms passed their bounds on. `order` is the first stage, where there are ranges;
+    `oriented` the order of dissimilar pairs, if it was looked for. `is_exact` says that one of them decided
+    everything.
     """
 
     left: NDArray[np.int64]
     witnesses: NDArray[np.int32]
     stages: tuple[Stage, ...]
-    conflict: Conflict | None = None
-    fallback: Triangles | None = None
     around: Field | None = None
     near: int = 0
     order: Order | None = None
     is_exact: bool = False
     oriented: Orientation | None = None
 
-    @property
-    def reads_ranges(self) -> bool:
-        """Whether ranges were read; the fallback does not."""
-        return self.fallback is None
-
-    @property
-    def arms(self) -> NDArray[np.int64]:
-        """The candidates, ascending."""
-        return self.left if self.fallback is None else self.fallback.arms
-
-    @property
-    def classes(self) -> None:
-        """Classes belong to complete information."""
-        return
-
-    @property
-    def max_wrong(self) -> int:
-        """How many relations may be wrong without losing the best arm."""
-        return 0 if self.fallback is None else self.fallback.max_wrong
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was not examined, or the contradiction."""
-        if self.fallback is not None:
-            assert self.conflict is not None
-            return (contradiction_message(self.conflict, self.fallback.max_wrong),)
-        return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
+    @cached_property
+    def kinds(self) -> NDArray[np.int64]:
+        """The kind of reason of every arm: that of the first stage that excludes it."""
+        kinds = np.full(len(self.witnesses), DERIVED)
+        if self.around is not None and self.oriented is not None:
+            kinds[self.around.arms[self.oriented.is_out]] = BETWEEN
+        kinds[self.witnesses[:, 0] >= 0] = TRIANGLE
+        if self.order is not None:
+            kinds[self.order.is_out] = ORDER
+        kinds[self.left] = CANDIDATE
+        return kinds
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Explain why the arm is excluded, or that nothing contradicts it."""
-        if self.fallback is not None:
-            return self.fallback.explain(side, arm)
-        by_order = self.is_exact and self.oriented is None
-        if self.order is not None and (by_order or self.order.is_out[arm]):
+        kind, by_order = self.kinds[arm], self.is_exact and self.oriented is None
+        if self.order is not None and (by_order or kind == ORDER):
             return self.order.explain(side, arm)
-        if self.witnesses[arm, 0] >= 0:
+        if kind == TRIANGLE:
             first, second = self.witnesses[arm].tolist()
             return variant_of(side).explain_exclusion(side, arm, [(first, second)], 1)
-        if arm in self.left:
+        if kind == CANDIDATE:
             if self.oriented is not None and self._proves(side) and self.oriented.is_proven[arm]:
                 return explain_model(side, arm, self.oriented)
             return explain_candidate(side, arm)
         assert self.around is not None
-        if self.oriented is not None and self.oriented.is_out[self.around.places(np.array([arm]))[0]]:
+        if kind == BETWEEN:
             return explain_both_images(side, self.around, arm, self.near, MOST_CLOSED, lambda: self.log)
         return explain_exclusion(side, self.around, arm, self.near, MOST_CLOSED)
 
@@ -229,12 +212,20 @@ class Clock:
         return perf_counter() > self._end
 
 
-def find_propagation(side: SideInformation, options: Options, effort: Effort = _USUAL_EFFORT) -> Propagation:
+def find_propagation(side: SideInformation, options: Options, effort: Effort = _USUAL_EFFORT) -> Outcome:
     """Run propagation; fall back to more witnesses if the relations contradict one another."""
+    return conclude(side, *run_propagation(side, options, effort))
+
+
+def run_propagation(
+    side: SideInformation, options: Options, effort: Effort = _USUAL_EFFORT
+) -> tuple[Propagation, Conflict | None]:
+    """Run propagation; return what it found, and a conflict if the relations contradict one another."""
     options.refuse_wrong_relations(
         "'propagation' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
-    return resolve_contradiction(side, derive(side, Clock(options.timeout), effort))
+    found = derive(side, Clock(options.timeout), effort)
+    return found, find_conflict(side, found)
 
 
 def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) -> Propagation:
@@ -273,9 +264,7 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
             is_exact = len(proven) == len(arms) > 0
         if is_exact or (oriented is not None and oriented.contradiction is not None):
             near = most_near(around, max(len(arms), 1), effort)
-            return Propagation(
-                arms, witnesses, tuple(stages), None, None, around, near, order, is_exact, oriented
-            )
+            return Propagation(arms, witnesses, tuple(stages), around, near, order, is_exact, oriented)
         arms = np.setdiff1d(arms, proven, assume_unique=True)
         while len(arms) and most_near(around, len(arms), effort) >= _WIDER * near:
             near = most_near(around, len(arms), effort)
@@ -301,23 +290,30 @@ def _notes_on_field(around: Field, order: Order) -> list[str]:
     return notes
 
 
-def resolve_contradiction(side: SideInformation, found: Propagation) -> Propagation:
-    """Return the answer, or the fallback to more witnesses if the relations contradict one another."""
+def find_conflict(side: SideInformation, found: Propagation) -> Conflict | None:
+    """Return relations that contradict one another, or None if propagation found no contradiction."""
     if found.order is not None and found.order.conflict is not None:
-        return fall_back(side, found, found.order.conflict)
+        return found.order.conflict
     part = part_without_arms(side, found.around, found.left)
     if found.oriented is not None and found.oriented.contradiction is not None and found.around is not None:
         part = found.around.arms[found.oriented.contradiction]
     if part is None:
-        return found
-    conflict = conflict_among(
+        return None
+    return conflict_among(
         side, part, FailedElimination(found.witnesses, found.around, found.near, MOST_CLOSED)
     )
-    return fall_back(side, found, conflict)
 
 
-def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> Propagation:
-    """Return the answer with a last stage: the triangle rule with more witnesses."""
+def conclude(side: SideInformation, found: Propagation, conflict: Conflict | None) -> Outcome:
+    """Return what was found as the answer, or the fallback to more witnesses if there is a conflict."""
+    if conflict is not None:
+        return fall_back(side, found.stages, conflict)
+    notes = notes_on(found.stages)
+    return Outcome(side, found.left, found, found.is_exact, found.stages, notes, derivation=found)
+
+
+def fall_back(side: SideInformation, stages: tuple[Stage, ...], conflict: Conflict) -> Outcome:
+    """Return the answer of a last stage: the triangle rule with more witnesses."""
     started = perf_counter()
     robust = smallest_consistent(side, proven_wrong=True)
     excluded, remark = side.n_arms - len(robust.arms), "what the stages before it excluded came back"
@@ -328,7 +324,24 @@ def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> 
         perf_counter() - started,
         remark,
     )
-    return replace(found, conflict=conflict, fallback=robust, stages=(*found.stages, done))
+    notes = [contradiction_message(conflict, robust.max_wrong)]
+    if side.ranges is not None:
+        notes.append(note_on_reading(side, side))
+    return Outcome(
+        side,
+        robust.arms,
+        robust,
+        is_exact=False,
+        stages=(*stages, done),
+        notes=tuple(notes),
+        conflict=conflict,
+        max_wrong=robust.max_wrong,
+    )
+
+
+def notes_on(stages: tuple[Stage, ...]) -> tuple[str, ...]:
+    """Return the remarks on the stages, such as what was not examined."""
+    return tuple(f"{stage.name}: {stage.remark}" for stage in stages if stage.remark)
 
 
 def most_near(around: Field, n_arms: int, effort: Effort = _USUAL_EFFORT) -> int:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt.candidates.outcome import Outcome
 from lsdt.candidates.proofs import (
     Explanation,
     Link,
@@ -45,6 +46,7 @@ from lsdt.candidates.propagation.difference_links import (
     quanta_of,
     sums_to,
 )
+from lsdt.candidates.reasons import CANDIDATE, ORDER
 from lsdt.candidates.triangles.conflict import Conflict, in_words
 from lsdt.errors import InconsistentSideInformation
 
@@ -67,7 +69,7 @@ class OrderGaps(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Order:
-    """The answer of the method: the links, their quanta and the level of every arm.
+    """What the method found: the links, their quanta and the level of every arm.
 
     Without ranges there are no links and no levels, and every arm stays.
     """
@@ -78,7 +80,6 @@ class Order:
     quanta: Quanta | None = None
     levels: Levels | None = None
     conflict: Conflict | None = None
-    reads_ranges: bool = True
     n_open: int = 0
     """Dissimilar pairs whose order their range does not say: these were not read."""
 
@@ -95,14 +96,9 @@ class Order:
         return np.flatnonzero(~self.is_out)
 
     @property
-    def classes(self) -> None:
-        """Classes belong to complete information."""
-        return
-
-    @property
-    def max_wrong(self) -> int:
-        """No relation may be wrong."""
-        return 0
+    def kinds(self) -> NDArray[np.int64]:
+        """The kind of reason of every arm."""
+        return np.where(self.is_out, ORDER, CANDIDATE)
 
     @property
     def is_exact(self) -> bool:
@@ -257,7 +253,7 @@ def order_error(conflict: Conflict) -> InconsistentSideInformation:
     )
 
 
-def find_order(side: SideInformation, options: Options) -> Order:
+def find_order(side: SideInformation, options: Options) -> Outcome:
     """Exclude arms by better pairs, ranges and similar pairs; raise if these contradict one another.
 
     Examples
@@ -275,7 +271,7 @@ def find_order(side: SideInformation, options: Options) -> Order:
     )
     found = run_order(side)
     if found is None:
-        return Order(side.n_arms, ("there are no better pairs and no ranges: nothing orders the arms",))
+        found = Order(side.n_arms, ("there are no better pairs and no ranges: nothing orders the arms",))
     if found.conflict is not None:
         raise order_error(found.conflict)
     if found.n_open:
@@ -285,7 +281,7 @@ def find_order(side: SideInformation, options: Options) -> Order:
             "'propagation' reads them too, and may exclude more"
         )
         found = replace(found, notes=(*found.notes, unread))
-    return found
+    return Outcome(side, found.arms, found, found.is_exact, notes=found.notes)
 
 
 def excluded_by_order(side: SideInformation, without: tuple[int, int] | None = None) -> NDArray[np.int64]:

@@ -16,9 +16,17 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from lsdt.candidates.outcome import Outcome
 from lsdt.candidates.proofs import best_means
 from lsdt.candidates.propagation.exclusion import explain_candidate
-from lsdt.candidates.propagation.method import Propagation, Stage, fall_back, find_propagation
+from lsdt.candidates.propagation.method import (
+    Propagation,
+    Stage,
+    fall_back,
+    find_propagation,
+    notes_on,
+    run_propagation,
+)
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.stores import PairStore
 from lsdt.side_information.layouts.subset import subset
@@ -28,6 +36,7 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.options import Options
     from lsdt.candidates.proofs import Explanation
+    from lsdt.candidates.triangles.conflict import Conflict
     from lsdt.side_information import SideInformation
 
 _PIECES = 4  # for every worker
@@ -35,22 +44,22 @@ _SOON = 1e-3  # seconds for a piece that starts after the time limit
 
 
 class Part:
-    """Some arms without a relation to any other, and the answer for them.
+    """Some arms without a relation to any other, and what propagation found for them.
 
     Attributes
     ----------
     members : ndarray of int
         The arms, ascending.
-    outcome : Propagation
-        The answer; it numbers them from 0.
+    found : Propagation
+        What was found; it numbers them from 0.
     """
 
-    def __init__(self, members: NDArray[np.int64], outcome: Propagation) -> None:
-        self.members, self.outcome = members, outcome
+    def __init__(self, members: NDArray[np.int64], found: Propagation) -> None:
+        self.members, self.found = members, found
 
     def model(self) -> NDArray[np.float64] | None:
         """Return means that satisfy all relations of the part, the largest 0, or None if none are known."""
-        oriented = self.outcome.oriented
+        oriented = self.found.oriented
         if oriented is None or not oriented.models or len(oriented.is_out) < len(self.members):
             return None
         means = oriented.models[0]
@@ -59,39 +68,28 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """The answers for all parts, as one."""
+    """What was found in all parts."""
 
     parts: tuple[Part, ...]
-    classes: None = None
-    max_wrong: int = 0
-    conflict: None = None
-    reads_ranges: bool = True
 
     @property
     def arms(self) -> NDArray[np.int64]:
         """The candidates, ascending."""
-        return np.sort(np.concatenate([part.members[part.outcome.arms] for part in self.parts]))
+        return np.sort(np.concatenate([part.members[part.found.left] for part in self.parts]))
 
     @property
-    def is_exact(self) -> bool:
-        """Whether every candidate can be the best."""
-        return all(part.outcome.is_exact for part in self.parts)
-
-    @property
-    def stages(self) -> tuple[Stage, ...]:
-        """What the stages did to all parts; seconds are those of all workers together."""
-        return _joint_stages([part.outcome.stages for part in self.parts])
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was not examined."""
-        return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
+    def kinds(self) -> NDArray[np.int64]:
+        """The kind of reason of every arm."""
+        kinds = np.empty(sum(len(part.members) for part in self.parts), np.int64)
+        for part in self.parts:
+            kinds[part.members] = part.found.kinds
+        return kinds
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Explain why the arm is excluded, or that nothing contradicts it, by the relations of its part."""
         part = next(one for one in self.parts if arm in one.members)
         place = int(np.searchsorted(part.members, arm))
-        why = part.outcome.explain(_named_subset(side, part.members), place)
+        why = part.found.explain(_named_subset(side, part.members), place)
         if why.means is not None:
             return self._proven(side, arm, part, why.means)
         if why.is_candidate:
@@ -110,8 +108,8 @@ class Parts:
             if model is None:
                 return explain_candidate(side, arm)
             every[one.members] = model
-        assert part.outcome.oriented is not None
-        size = part.outcome.oriented.size
+        assert part.found.oriented is not None
+        size = part.found.oriented.size
         return best_means(side, arm, every / size, size)
 
 
@@ -142,7 +140,7 @@ def _named_subset(side: SideInformation, members: NDArray[np.int64]) -> SideInfo
     return part._with_names(ArmNames(len(members), members.tolist(), part._names.titles))
 
 
-def find_by_parts(side: SideInformation, options: Options, n_jobs: int) -> Propagation | Parts:
+def find_by_parts(side: SideInformation, options: Options, n_jobs: int) -> Outcome:
     """Run propagation on all parts, by so many workers; a contradiction in one is one of the whole."""
     import joblib
 
@@ -150,22 +148,23 @@ def find_by_parts(side: SideInformation, options: Options, n_jobs: int) -> Propa
     if len(pieces) == 1:
         return find_propagation(side, options)
     end = None if options.timeout is None else time() + options.timeout
-    calls = [joblib.delayed(_find_part)(_named_subset(side, some), options, end) for some in pieces]
-    outcomes = joblib.Parallel(n_jobs, prefer="threads", batch_size=1)(calls)
-    parts = tuple(Part(some, outcome) for some, outcome in zip(pieces, outcomes, strict=True))
-    wrong = [part.outcome.conflict for part in parts if part.outcome.conflict is not None]
-    if not wrong:
-        return Parts(parts)
-    stages = [part.outcome.stages[: -1 if part.outcome.conflict else None] for part in parts]
-    nobody = np.zeros(0, np.int64), np.full((side.n_arms, 2), -1, np.int32)
-    conflict = min(wrong, key=lambda one: len(one.relations) or side.n_arms**2)
-    return fall_back(side, Propagation(*nobody, _joint_stages(stages)), conflict)
+    calls = [joblib.delayed(_run_part)(_named_subset(side, some), options, end) for some in pieces]
+    done = joblib.Parallel(n_jobs, prefer="threads", batch_size=1)(calls)
+    stages = _joint_stages([found.stages for found, _conflict in done])
+    conflicts = [conflict for _found, conflict in done if conflict is not None]
+    if conflicts:
+        return fall_back(side, stages, min(conflicts, key=lambda one: len(one.relations) or side.n_arms**2))
+    parts = Parts(tuple(Part(some, found) for some, (found, _conflict) in zip(pieces, done, strict=True)))
+    is_exact = all(part.found.is_exact for part in parts.parts)
+    return Outcome(side, parts.arms, parts, is_exact, stages, notes_on(stages))
 
 
-def _find_part(part: SideInformation, options: Options, end: float | None) -> Propagation:
+def _run_part(
+    part: SideInformation, options: Options, end: float | None
+) -> tuple[Propagation, Conflict | None]:
     if end is not None:
         options = options._replace(timeout=max(end - time(), _SOON))
-    return find_propagation(part, options)
+    return run_propagation(part, options)
 
 
 def _pieces(side: SideInformation, most: int) -> list[NDArray[np.int64]]:

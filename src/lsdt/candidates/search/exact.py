@@ -18,15 +18,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.options import USUAL, Options
+from lsdt.candidates.outcome import Outcome
 from lsdt.candidates.proofs import Explanation, best_means
 from lsdt.candidates.propagation.method import Clock, Stage
 from lsdt.candidates.propagation.order import order_error
 from lsdt.candidates.propagation.range_steps import has_one_unit
+from lsdt.candidates.reasons import CANDIDATE, DERIVED
 from lsdt.candidates.search.components import MOST_ORDERS, Component, SearchResult, components_of, whole_field
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.search.probing import Probing, derive_with_probing
 from lsdt.candidates.search.refutation import contradiction_error, explain_refutation
-from lsdt.candidates.triangles.rule import find_triangles
+from lsdt.candidates.triangles.rule import run_triangles
 from lsdt.errors import TooLarge, Unsupported, counted
 from lsdt.side_information.layouts.ranges import WITHOUT
 from lsdt.side_information.layouts.stores import PairStore
@@ -47,7 +49,7 @@ _OUT = SearchResult(CANNOT, 0)
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """The decision for every arm; `before` is the answer of probing."""
+    """The decision for every arm; `before` is what probing found."""
 
     field: Field
     parts: list[Component]
@@ -69,19 +71,12 @@ class Exact:
         return np.flatnonzero(self.answers != CANNOT)
 
     @property
-    def classes(self) -> None:
-        """Classes belong to the method for complete information."""
-        return
-
-    @property
-    def max_wrong(self) -> int:
-        """0: the method relies on every relation."""
-        return 0
-
-    @property
-    def reads_ranges(self) -> bool:
-        """True: ranges are constraints as any other."""
-        return True
+    def kinds(self) -> NDArray[np.int64]:
+        """The kind of reason of every arm."""
+        kinds = self.before.kinds.copy()
+        kinds[self.before.left] = DERIVED
+        kinds[self.arms] = CANDIDATE
+        return kinds
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -133,7 +128,14 @@ def _is_there(depths: NDArray[np.float64] | None) -> bool:
     return depths is not None
 
 
-def find_exact(side: SideInformation, options: Options = USUAL, orders: tuple[int, ...] = _ORDERS) -> Exact:
+def find_exact(side: SideInformation, options: Options, orders: tuple[int, ...] = _ORDERS) -> Outcome:
+    """Decide every arm; raise when no arm can be the best, which proves a contradiction."""
+    found = run_exact(side, options, orders)
+    is_exact = not (found.answers == UNDECIDED).any()
+    return Outcome(side, found.arms, found, bool(is_exact), found.stages, found.notes)
+
+
+def run_exact(side: SideInformation, options: Options = USUAL, orders: tuple[int, ...] = _ORDERS) -> Exact:
     """Decide every arm; raise when no arm can be the best, which proves a contradiction.
 
     `orders` says how many orders of pairs to try for one arm, in the first search and in those after it.
@@ -157,7 +159,7 @@ def find_exact(side: SideInformation, options: Options = USUAL, orders: tuple[in
     if before.order is not None and before.order.conflict is not None:
         raise order_error(before.order.conflict)
     if (before.witnesses[:, 0] >= 0).all():
-        find_triangles(side)  # raises, with the conflict that triangles show
+        run_triangles(side)  # raises, with the conflict that triangles show
     field = whole_field(side)
     parts = [Component(field, arms) for arms in components_of(field, np.arange(side.n_arms))]
     is_left = np.isin(np.arange(side.n_arms), before.left)

@@ -9,7 +9,7 @@ enough on instances built to be hard; there probing closes most gaps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,10 +22,10 @@ from lsdt.candidates.propagation.method import (
     Clock,
     Propagation,
     Stage,
+    conclude,
     derive,
-    fall_back,
+    find_conflict,
     most_near,
-    resolve_contradiction,
     run_stage,
 )
 from lsdt.candidates.search.probing_kernel import eliminate_by_probing, members_around
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.options import Options
+    from lsdt.candidates.outcome import Outcome
     from lsdt.side_information import SideInformation
 
 MOST_TRIES = 2_000  # orders tried for one arm: half a second among 256 arms
@@ -46,13 +47,13 @@ _MOST_SEARCHED = 1_000  # arms, at most, among which to search for a conflict
 
 @dataclass(frozen=True, eq=False)
 class Probing(Propagation):
-    """The answer of probing; `excluded_by_probing` are arms that propagation had left."""
+    """What probing found; `excluded_by_probing` are arms that propagation had left."""
 
     excluded_by_probing: tuple[int, ...] = ()
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Explain why the arm is excluded, or that nothing contradicts it."""
-        if self.fallback is not None or arm not in self.excluded_by_probing:
+        if arm not in self.excluded_by_probing:
             return super().explain(side, arm)
         around = field_around(side, np.array([arm]))
         place = int(around.places(np.array([arm]))[0])
@@ -67,19 +68,22 @@ class Probing(Propagation):
         return Explanation(side, arm, False, text)
 
 
-def find_probing(side: SideInformation, options: Options) -> Propagation:
+def find_probing(side: SideInformation, options: Options) -> Outcome:
     """Run probing; fall back to more witnesses if the relations contradict one another."""
     options.refuse_wrong_relations(
         "'probing' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
     found = derive_with_probing(side, Clock(options.timeout))
-    if found.order is not None and found.order.conflict is not None:
-        return resolve_contradiction(side, found)
-    part = part_without_arms(side, found.around, found.left)
-    if part is None or not np.isin(part, found.excluded_by_probing).any():
-        return resolve_contradiction(side, found)
-    conflict = _conflict_of(side, part, found.excluded_by_probing)
-    return fall_back(side, found, conflict)
+    return conclude(side, found, _find_conflict(side, found))
+
+
+def _find_conflict(side: SideInformation, found: Probing) -> Conflict | None:
+    """Return relations that contradict one another, or None if probing found no contradiction."""
+    if found.excluded_by_probing:
+        part = part_without_arms(side, found.around, found.left)
+        if part is not None and np.isin(part, found.excluded_by_probing).any():
+            return _conflict_of(side, part, found.excluded_by_probing)
+    return find_conflict(side, found)
 
 
 def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple[int, ...]) -> Conflict:
@@ -95,8 +99,7 @@ def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple
 
 def derive_with_probing(side: SideInformation, clock: Clock) -> Probing:
     """Run probing; it may leave no arm if the relations contradict one another."""
-    derived = derive(side, clock)
-    found = Probing(**{field.name: getattr(derived, field.name) for field in fields(derived)})
+    found = Probing(**vars(derive(side, clock)))
     if len(found.left) == 0 or found.is_exact or clock.is_over() or not side.n_dissimilar:
         return found
     if found.order is not None and (found.order.conflict is not None or not found.order.n_open):

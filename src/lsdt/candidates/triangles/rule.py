@@ -1,4 +1,4 @@
-"""Method ``triangles``: an arm that is similar to two dissimilar arms cannot be the best (Proposition 1).
+"""The triangle rule: an arm that is similar to two dissimilar arms cannot be the best (Proposition 1).
 
 If it were the best, both would lie less than epsilon below it, and so would be similar. The remaining arms
 are the set B0 of the paper's Section 4.1. With ``max_wrong=r`` an arm is excluded only by r + 1
@@ -18,6 +18,7 @@ import numpy as np
 from lsdt.candidates.complete.proper_order import proper_order_of_store
 from lsdt.candidates.options import USUAL, Options
 from lsdt.candidates.proofs import Explanation, explain_triangles
+from lsdt.candidates.reasons import CANDIDATE, TRIANGLE
 from lsdt.candidates.triangles.conflict import conflict_of
 from lsdt.candidates.triangles.thresholds import (
     explain_threshold_candidate,
@@ -86,7 +87,7 @@ def variant_of(side: SideInformation) -> Variant:
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """The answer of the triangle rule: ``witnesses[i]`` are the pairs that exclude arm i, or -1.
+    """What the triangle rule found: ``witnesses[i]`` are the pairs that exclude arm i, or -1.
 
     ``needed`` is how many pairs it takes to exclude each arm, where arms differ; ``min_witnesses`` is then
     the smallest.
@@ -109,9 +110,9 @@ class Triangles:
         return self.min_witnesses - 1
 
     @property
-    def classes(self) -> None:
-        """Classes belong to complete information."""
-        return
+    def kinds(self) -> NDArray[np.int64]:
+        """The kind of reason of every arm."""
+        return np.where(self.witnesses[:, 0, 0] < 0, CANDIDATE, TRIANGLE)
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Name the dissimilar pairs that exclude an arm, or say that there are not enough."""
@@ -122,7 +123,7 @@ class Triangles:
         return self.variant.explain_candidate(side, arm, wanted)
 
 
-def find_triangles(side: SideInformation, options: Options = USUAL) -> Triangles:
+def run_triangles(side: SideInformation, options: Options = USUAL) -> Triangles:
     """Apply the triangle rule; raise if no arm is left, which proves a contradiction."""
     if isinstance(options.max_wrong, str):
         return smallest_consistent(side)

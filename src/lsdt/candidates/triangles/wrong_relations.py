@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.stores import PairStore
 
 
-def find_triangles_at_risk(side: SideInformation, options: Options) -> Triangles:
+def run_triangles_at_risk(side: SideInformation, options: Options) -> Triangles:
     """Exclude arms so that the best one is lost with a probability of at most `risk`."""
     rate, accepted = options.wrong_rate, options.risk
     assert rate is not None
