@@ -10,7 +10,7 @@ import numpy as np
 from lsdt.candidates.out_of_core.result import EngineCandidateSet, EngineEvidence
 from lsdt.candidates.out_of_core.rules import USUAL_LIMITS, Limits, exclude_by_order, exclude_by_triangles
 from lsdt.candidates.outcome import Outcome
-from lsdt.candidates.propagation.method import Clock
+from lsdt.candidates.propagation.method import Clock, notes_on
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ def find_in_engine(
         if tables.count_left() == 0:
             raise _nothing_left(pairs, n_arms, plan.rules)
         side, n_unread = tables.read_left()
-    notes = [f"{stage.name}: {stage.remark}" for stage in stages if stage.remark]
-    notes += _unread(pairs, plan, n_unread)
+    notes = [*notes_on(stages), *_unread(pairs, plan, n_unread)]
     here = None
     if plan.goes_on and not n_unread and (side.n_similar or side.n_dissimilar or side.ranges is not None):
         from lsdt.candidates.candidate_set import candidate_set

@@ -153,7 +153,7 @@ class Propagation:
 
     @cached_property
     def kinds(self) -> NDArray[np.int64]:
-        """The kind of reason of every arm: that of the first stage that excludes it."""
+        """The kind of reason of every arm: the one with the shortest proof, if several stages exclude it."""
         kinds = np.full(len(self.witnesses), DERIVED)
         if self.around is not None and self.oriented is not None:
             kinds[self.around.arms[self.oriented.is_out]] = BETWEEN
