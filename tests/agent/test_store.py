@@ -376,6 +376,31 @@ def test_an_interruption_anywhere_leaves_the_agent_right_or_plainly_broken(url):
     assert min(seen.values()) > 0
 
 
+def test_an_interrupted_close_can_be_repeated(url):
+    """Stop at every line of close: after a second one the experiment can be opened, and the store is open."""
+    for stop in count():
+        store = open_store(f"{url}{stop}", durability="process")
+        agent = lsdt.Agent.open(store, "x", SIDE, policy="ucb1")
+        agent.ask()
+        lines = count()
+        sys.settrace(stopping_at(stop, lines))
+        try:
+            agent.close()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        agent.close()
+        assert agent.lease is None
+        try:
+            lsdt.Agent.open(store, "x").close()
+        except StoreFailed as error:  # it was interrupted while it wrote
+            assert "interrupted" in str(error)
+        store.close()
+        if next(lines) <= stop:
+            break
+
+
 def test_a_forked_agent_is_refused(url):
     agent = lsdt.Agent.open(url, "x", SIDE, policy="ucb1")
     pid = os.fork()

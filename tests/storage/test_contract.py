@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from itertools import count
 
 import pytest
 
@@ -301,6 +303,38 @@ def test_an_exception_within_a_transaction_rolls_it_back(store, request):
     url = request.getfixturevalue("postgresql_url") if store.is_shared else store.url
     with open_store(url) as again:
         assert events(again) == []
+
+
+def test_a_commit_in_memory_that_is_interrupted_is_plainly_broken():
+    """Stop at every line: what was committed twice would be a damaged log."""
+    for stop in count():
+        store, lines = open_store("memory://"), count()
+        store.create("drinks", "", b"")
+        lease = store.lease("drinks")
+        lease.insert([ask(0), ask(1)])
+        store.snapshot(lease, Event(int(Kind.SNAPSHOT), 1), b"state")
+
+        def trace(frame, event, _, lines=lines, stop=stop):
+            if frame.f_code.co_name != "commit":
+                return None
+            if event == "line" and next(lines) == stop:
+                raise KeyboardInterrupt
+            return trace
+
+        sys.settrace(trace)
+        try:
+            store.commit()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        try:
+            store.commit()
+            assert [event.number for event in events(store)][:2] == [0, 1]
+        except StoreFailed as error:
+            assert "interrupted" in str(error)
+        if next(lines) <= stop:
+            break
 
 
 def test_an_exception_before_anything_is_inserted_harms_nothing(store):

@@ -96,6 +96,18 @@ class Journal:
     def close(self, learner: Learner | None) -> None:
         """Write what is left, with a last snapshot, and let the store go; without a learner only let go."""
 
+    def _give_back(self, store: Store) -> None:
+        """Release the lease and close the store; if that is interrupted, `close` can be called again."""
+        try:
+            if self.lease is not None:
+                self.lease.release()
+        except Exception:  # the store failed
+            self.lease = None
+            store.close()
+            raise
+        self.lease = None
+        store.close()
+
     def _lease(self) -> Lease:
         if self.lease is None:
             raise StoreLocked("this agent has no right to write to its log")
@@ -161,9 +173,7 @@ class LocalJournal(Journal):
                     self.take_snapshot(learner)
                 insert_batch(lease, self.drain(learner))
         finally:
-            self.lease = None
-            lease.release()
-            lease.store.close()
+            self._give_back(lease.store)
 
 
 class SharedJournal(Journal):
@@ -300,10 +310,7 @@ class SharedJournal(Journal):
                     self.take_snapshot(learner)
                 self.write(learner)
         finally:
-            lease, self.lease = self.lease, None
-            if lease is not None:
-                lease.release()
-            self.store.close()
+            self._give_back(self.store)
 
 
 def insert_batch(lease: Lease, batch: Batch) -> Sequence[bool]:

@@ -144,6 +144,7 @@ class MemoryStore(Store):
         """Show everyone what was inserted."""
         with self._lock:
             self._check()
+            self._failed = "a commit was interrupted; open the store again"
             for log, entry, snapshot in self._open:
                 if entry is not None:
                     log.entries.append(entry)
@@ -151,6 +152,7 @@ class MemoryStore(Store):
                     log.snapshots = sorted({*log.snapshots, snapshot})
             self._notes |= self._open_notes
             self._open, self._open_notes = [], {}
+            self._failed = ""
 
     def reserve_numbers(self, lease: Lease, n: int) -> int:
         """Return the first of some new numbers."""
@@ -204,7 +206,9 @@ class MemoryStore(Store):
         with self._lock:
             log = self._log(lease.name)
             if position is None:
+                self._failed = "an insert was interrupted; open the store again"
                 self._insert(log, lease, event, blob)
+                self._failed = ""
             else:
                 self._open.append((log, None, Snapshot(position, event.time, bytes(blob))))
 
