@@ -187,7 +187,7 @@ class SqliteStore(SqlStore):
         try:
             self._guard.execute("BEGIN EXCLUSIVE")
         except sqlite3.OperationalError as error:
-            if "locked" not in str(error):
+            if not _is_locked(error):
                 raise
             raise StoreLocked(
                 f"{self._shown} is being written by {self._holder()}; SQLite has one writer: end that "
@@ -381,8 +381,13 @@ def _begins(writes: Connection) -> bool:
     try:
         writes.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as error:
-        code: int = getattr(error, "sqlite_errorcode", 0)
-        if code & 0xFF == sqlite3.SQLITE_BUSY:
+        if _is_locked(error):
             return False
         raise
     return True
+
+
+def _is_locked(error: sqlite3.Error) -> bool:
+    """Return whether a statement failed because another connection holds the lock."""
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF == sqlite3.SQLITE_BUSY
