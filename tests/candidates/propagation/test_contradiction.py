@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 import lsdt
+from lsdt.candidates.propagation import method as propagation
 from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.contradiction import (
     FailedElimination,
@@ -149,6 +150,20 @@ def failed(side):
     done = derive(side, Clock(None))
     part = part_without_arms(side, done.around, done.left)
     return part, FailedElimination(done.witnesses, done.around, done.near, MOST_CLOSED)
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_a_conflict_is_found_if_orders_come_first_and_leave_no_arm(seed, monkeypatch):
+    monkeypatch.setattr(propagation, "_MANY_ARMS", 50)
+    side, _wrong = with_a_flip(seed, n_arms=60, epsilon=0.1)
+    found = quiet(side)
+    assert [stage.name for stage in found.stages][:2] == ["orientation", "triangles"]
+    part, done = failed(side)
+    assert len(part) > 0
+    assert done.near > 0
+    conflict = found.conflict
+    assert conflict.steps
+    assert derives_contradiction(in_epsilons(side), conflict.steps)
 
 
 NO_ORDERS = Reach(sizes=())

@@ -273,6 +273,9 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
         if len(arms):
             arms, done = _by_closure(around, arms, near, clock, effort)
             stages.append(done)
+    if around is not None and near == 0:
+        # No stage looked at arms one by one, but proofs and the search for a conflict do, among few others.
+        near = min(most_near(around, 1, effort), MOST_CLOSED)
     left = np.union1d(arms, proven)
     return Propagation(
         left, witnesses, tuple(stages), around=around, near=near, order=order, oriented=oriented

@@ -22,6 +22,7 @@ from lsdt.candidates.propagation.orientation.proofs import (
     explain_both_images,
     explain_by_log,
 )
+from lsdt.candidates.reasons import BETWEEN
 from lsdt.errors import InvalidInput
 from naive.candidates import by_orders
 from naive.checkers import in_epsilons, lies_below_either_way, lies_between, means_fit, satisfy
@@ -627,3 +628,16 @@ def test_very_many_arms_are_ordered_before_triangles(monkeypatch):
         again = lsdt.candidate_set(wrong)
     assert again.arms.tolist() == usual[1]
     assert again.conflict is not None
+
+
+def test_proofs_look_around_arms_if_orders_and_triangles_leave_nothing_to_examine(monkeypatch):
+    """Orders prove all arms that triangles leave, so that no stage looks at arms one by one."""
+    monkeypatch.setattr(method, "_MANY_ARMS", 50)
+    means = np.random.default_rng(2).uniform(0.1, 1.0, 71)
+    side = lsdt.from_means(means, 0.1).reveal(0.3, 0.3, 2).explicit()
+    found = method.derive(side, method.Clock(None))
+    assert [stage.name for stage in found.stages] == ["orientation", "triangles"]
+    assert found.stages[-1].excluded > 0
+    assert found.near > 0
+    for arm in np.flatnonzero(found.kinds == BETWEEN).tolist():
+        assert found.explain(side, arm).relations
