@@ -71,8 +71,8 @@ def test_every_method_fills_the_same_value(method, side):
 def test_a_reason_has_the_kind_and_the_proof_of_its_arm(method, side):
     outcome = outcome_of(side, method)
     for arm in range(0, side.n_arms, 3):
-        kind, explain = outcome.reason(arm)
-        why = explain(outcome.side)
+        reason = outcome.reason(arm)
+        kind, why = reason.kind, reason.explain(outcome.side)
         assert why.arm == arm
         assert why.is_candidate == (kind == CANDIDATE) == (arm in outcome.arms)
         assert kind == outcome.kinds[arm]

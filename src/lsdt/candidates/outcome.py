@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from lsdt.candidates.proofs import Explanation
@@ -35,18 +33,19 @@ class Evidence(Protocol):
 
 
 class Reason(NamedTuple):
-    """Why one arm is out or stays.
+    """Why one arm of an outcome is out or stays; both the kind and the proof are made when asked for."""
 
-    Attributes
-    ----------
-    kind : int
-        The kind of reason, as an index into `lsdt.candidates.reasons.NAMES`.
-    explain : function
-        Derives the proof: takes the side information, which names the arms, and returns an `Explanation`.
-    """
+    outcome: Outcome
+    arm: int
 
-    kind: int
-    explain: Callable[[SideInformation], Explanation]
+    @property
+    def kind(self) -> int:
+        """The kind of reason, as an index into `lsdt.candidates.reasons.NAMES`."""
+        return int(self.outcome.kinds[self.arm])
+
+    def explain(self, side: SideInformation) -> Explanation:
+        """Derive the proof; arms are named as `side` names them."""
+        return self.outcome.evidence.explain(side, self.arm)
 
 
 class Classes(NamedTuple):
@@ -110,8 +109,8 @@ class Outcome:
         return kinds
 
     def reason(self, arm: int) -> Reason:
-        """Return why an arm is out or stays: the kind of reason, and a function that derives the proof."""
-        return Reason(int(self.kinds[arm]), partial(self.evidence.explain, arm=arm))
+        """Return why an arm is out or stays: the kind of reason, and the proof."""
+        return Reason(self, arm)
 
     def bounds(self, arm: int) -> GapBounds | None:
         """Return bounds on the gaps below a candidate, or None where contradictory relations give none."""
