@@ -240,3 +240,12 @@ def test_choices_are_plain_integers_of_the_candidates():
     assert begun.arms.tolist() == [0, 4]
     assert isinstance(begun.player.select(), (int, np.integer))
     assert set(play(begun, 30)) == {0, 4}
+
+
+@pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_csi_truncated", "lsdt_ts_csi"])
+def test_partial_information_is_refused_though_all_is_known_of_the_candidates(name):
+    """All pairs of the candidates may happen to be revealed, and the information is partial all the same."""
+    means = np.random.default_rng(1).uniform(0.1, 0.9, 9)
+    side = lsdt.from_means(means, 0.5).reveal(p_similar=0.6, p_dissimilar=0.6, seed=393)
+    with pytest.raises(Unsupported, match="needs complete side information, and this is partial"):
+        lsdt.Agent(side, name, horizon=100)

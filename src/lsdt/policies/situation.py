@@ -138,7 +138,7 @@ class Situation:
         """Raise `Unsupported` when something the policy needs is missing, with the reason."""
         whole = self.side if self.offline is None else self.offline.side
         met = {
-            "complete": lambda: self.side.is_complete and self.side.ranges is None,
+            "complete": lambda: whole.is_complete and self.side.ranges is None,
             "epsilon": lambda: self.epsilon is not None,
             "distances": lambda: _has_distances(whole),
             "horizon": lambda: self.horizon is not None,
@@ -148,7 +148,7 @@ class Situation:
             if need in needs and not met[need]():
                 if need in ("complete", "epsilon") and self.side.store.thresholds is not None:
                     need = "one epsilon"
-                elif need == "complete" and self.side.is_complete:
+                elif need == "complete" and whole.is_complete:
                     need = "no ranges"
                 elif need == "epsilon" and self.side.ranges is not None and not _has_pairs(self.side):
                     need = "readable ranges"
