@@ -248,10 +248,10 @@ from pathlib import Path
 from lsdt.kernel import code_cache
 code_cache.cache_folders = lambda: [Path({folder!r})]
 for _ in range(2):
-    turn = code_cache._Turn(b"same")
-    print(turn.has_waited(), flush=True)
+    lock = code_cache.CompileLock(b"same")
+    print(lock.acquire(), flush=True)
     input()
-    turn.end()
+    lock.release()
     print("ended", flush=True)
     input()
 """
@@ -270,26 +270,26 @@ def test_who_needs_the_same_code_waits_for_whoever_compiles_it(kept):
 
         for end in (go_on, holder.kill):
             assert holder.stdout.readline() == "False\n"
-            other, same = code_cache._Turn(b"other"), code_cache._Turn(b"same")
-            assert not other.has_waited()
-            other.end()
+            other, same = code_cache.CompileLock(b"other"), code_cache.CompileLock(b"same")
+            assert not other.acquire()
+            other.release()
             with ThreadPoolExecutor(1) as pool:
-                waits = pool.submit(same.has_waited)
+                waits = pool.submit(same.acquire)
                 assert not wait([waits], 0.2).done
                 end()
                 assert waits.result(30)
-            same.end()
+            same.release()
             if end is go_on:
                 assert holder.stdout.readline() == "ended\n"
                 go_on()
 
 
-def test_a_turn_ends_with_the_compilation_even_if_that_fails(kept):
+def test_a_lock_is_released_with_the_compilation_even_if_that_fails(kept):
     function = kept.double()
     with pytest.raises(numba.core.errors.TypingError):
         function({})
     assert function(21.0) == 42.0
-    assert function._cache._turns == []
+    assert function._cache._locks == []
 
 
 MODULE = """

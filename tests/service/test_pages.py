@@ -18,12 +18,12 @@ import pytest
 import lsdt
 from lsdt.service.hosting import HostedExperiment, Point, Service
 from lsdt.service.keys import add_key
-from lsdt.service.messages import Ask, Expiry
-from lsdt.service.outlook import Outlooks, _Look, outlook_of
+from lsdt.service.messages import AskRequest, Expiry
 from lsdt.service.pages.attention import of_experiment, of_service, pending_growth
 from lsdt.service.pages.view import _line, _ticks
 from lsdt.service.server import in_background
 from lsdt.service.settings import Settings
+from lsdt.service.stopping_forecast import StoppingForecasts, _Look, stopping_forecast
 from lsdt.storage import open_store
 from service.devtools import Browser
 
@@ -44,7 +44,7 @@ def url():
 @pytest.fixture(autouse=True)
 def often(monkeypatch):
     """Look again at once, where people can wait for seconds."""
-    for module in ("outlook", "pages.live"):
+    for module in ("stopping_forecast", "pages.live"):
         monkeypatch.setattr(f"lsdt.service.{module}._SHORTEST", 0.05)
         monkeypatch.setattr(f"lsdt.service.{module}._MOST_SHARE", 1.0)
 
@@ -92,21 +92,21 @@ def test_the_page_and_the_stream_say_how_far_it_is_from_stopping(http):
     assert known["evidence"] > known["needed"] == pytest.approx(math.log(20))
     with http.stream("GET", "/v1/experiments/far/stream") as stream:
         events = (line for line in stream.iter_lines() if line.startswith('data: {"known"'))
-        outlook = next(each for each in map(_data, events) if each["known"])
-    assert outlook["arm"] == "juice"
-    assert outlook["evidence"] == pytest.approx(known["evidence"])
+        forecast = next(each for each in map(_data, events) if each["known"])
+    assert forecast["arm"] == "juice"
+    assert forecast["evidence"] == pytest.approx(known["evidence"])
     assert '<p class="big">yes</p>' in _when(lambda: http.get("/experiments/far").text, ">yes<")
 
 
-def test_the_outlook_says_that_open_decisions_are_in_the_way():
+def test_the_forecast_says_that_open_decisions_are_in_the_way():
     agent = lsdt.Agent(lsdt.SideInformation(2, epsilon=0.2), "ucb1")
     for arm in (0, 1):
         for _ in range(40):
             agent.observe(arm, arm)
-    assert outlook_of(agent).known
+    assert stopping_forecast(agent).known
     for arm in (0, 1):
         agent.ask(100, allowed=[arm])
-    found = outlook_of(agent)
+    found = stopping_forecast(agent)
     assert not found.known
     assert "200 decisions without a reward yet, counted at the worst, alone hold it up" in found.text
     assert "tries to go" not in found.text
@@ -158,16 +158,16 @@ def test_nobody_waits_while_it_is_found_out_how_far_it_is(monkeypatch):
 def test_what_was_found_long_ago_is_not_shown(monkeypatch):
     store = open_store("memory://")
     agent = lsdt.Agent.open(store, "x", lsdt.SideInformation(2), policy="ucb1")
-    hosted, outlooks = HostedExperiment(agent, store.find("x"), bytes(32), False), Outlooks()
+    hosted, forecasts = HostedExperiment(agent, store.find("x"), bytes(32), False), StoppingForecasts()
 
     def text():
-        return outlooks.of(hosted).outlook.text
+        return forecasts.of(hosted).forecast.text
 
     _when(text, "no epsilon")
     agent.observe(0, 1.0)
     assert "no epsilon" in text()  # of a moment ago
     agent.observe(0, 1.0)
-    monkeypatch.setattr("lsdt.service.outlook._STALE", -1.0)
+    monkeypatch.setattr("lsdt.service.stopping_forecast._STALE", -1.0)
     assert text() == "it is being computed"
     monkeypatch.undo()
     _when(text, "no epsilon")
@@ -177,14 +177,18 @@ def test_a_look_that_compiles_does_not_put_off_the_next(monkeypatch):
     """Only looks that are slow time after time are made less often."""
     seconds = iter([0.0, 15.0, 15.0, 15.1, 20.0, 24.0, 24.0, 26.0])  # at the begin and the end of each look
     monkeypatch.undo()
-    monkeypatch.setattr("lsdt.service.outlook.thread_time", lambda: next(seconds))
-    monkeypatch.setattr("lsdt.service.outlook.monotonic", lambda: 1_000.0)
+    monkeypatch.setattr("lsdt.service.stopping_forecast.thread_time", lambda: next(seconds))
+    monkeypatch.setattr("lsdt.service.stopping_forecast.monotonic", lambda: 1_000.0)
     store = open_store("memory://")
     agent = lsdt.Agent.open(store, "x", lsdt.SideInformation(2), policy="ucb1")
-    hosted, outlooks, look = HostedExperiment(agent, store.find("x"), bytes(32), False), Outlooks(), _Look()
+    hosted, forecasts, look = (
+        HostedExperiment(agent, store.find("x"), bytes(32), False),
+        StoppingForecasts(),
+        _Look(),
+    )
     waits = []
     for _ in range(4):
-        outlooks._find(look, hosted)
+        forecasts._find(look, hosted)
         waits.append(round(look.due - 1_000.0, 6))
     assert waits == [3.0, 3.0, 3.0, 40.0]
 
@@ -240,10 +244,10 @@ def test_pending_decisions_that_grow_are_noticed():
 def test_decisions_that_will_expire_do_not_pile_up(expiry):
     service = Service(Settings("memory://"))
     hosted = service.make("ads", lsdt.SideInformation(2), {"policy": "ucb1"}, expiry)
-    hosted.ask(Ask(n=200))
+    hosted.ask(AskRequest(n=200))
     for ago, pending in ((200.0, 10), (100.0, 100)):
         hosted.activity.sample(time.time() - ago, hosted.agent.side, pending, 0, pending)
-    found = of_experiment(service, hosted, service.outlooks.of(hosted))
+    found = of_experiment(service, hosted, service.forecasts.of(hosted))
     assert any("Ever more decisions" in each for each in found) == (expiry is None)
 
 

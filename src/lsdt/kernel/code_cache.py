@@ -65,7 +65,7 @@ class CodeCache(_Cache):
         self._name = name
         self._stamp = stamp
         self._enabled = True
-        self._turns: list[_Turn] = []
+        self._locks: list[CompileLock] = []
 
     @property
     def cache_path(self) -> str:
@@ -80,9 +80,9 @@ class CodeCache(_Cache):
         key = self._key(sig, target_context.codegen())
         code = self._load(key, sig, target_context)
         if code is None:
-            turn = _Turn(key)
-            self._turns.append(turn)  # before the wait, which may be interrupted
-            if turn.has_waited():
+            lock = CompileLock(key)
+            self._locks.append(lock)  # before the wait, which may be interrupted
+            if lock.acquire():
                 code = self._load(key, sig, target_context)
         return code
 
@@ -112,10 +112,10 @@ class CodeCache(_Cache):
         except (OSError, filelock.Timeout) as error:
             _warn_once(f"compiled code could not be written to {str(folder)!r} ({error})")
 
-    def end_turns(self) -> None:
-        """Let others have their turn: what they wait for is written, or cannot be compiled here."""
-        while self._turns:
-            self._turns.pop().end()
+    def release_locks(self) -> None:
+        """Let other processes go on: the code is written, or cannot be compiled here."""
+        while self._locks:
+            self._locks.pop().release()
 
     def enable(self) -> None:
         """Read and write from now on."""
@@ -156,25 +156,25 @@ class CodeCache(_Cache):
                 path.unlink()
 
 
-class _Turn:
-    """The right to compile one function for one signature, while others wait for what comes of it.
+class CompileLock:
+    """A lock between processes: one compiles a function for a signature, the others wait for its result.
 
-    All turns are places in one file, locked by the process; the system gives back those of a process that
-    dies. Where nothing can be locked, every process takes its turn at once.
+    Every lock is one byte of the same file. The system releases the locks of a process that dies. Where
+    nothing can be locked, all processes compile at once.
     """
 
     def __init__(self, key: bytes) -> None:
         self._place = int.from_bytes(hashlib.sha256(key).digest()[:8], "big") % _PLACES
         self._held: int | None = None
 
-    def has_waited(self) -> bool:
-        """Begin the turn; return whether somebody else had it first."""
-        held, waited = _file_of_turns(writable_folder(), os.getpid()), False
+    def acquire(self) -> bool:
+        """Take the lock; return whether another process held it first."""
+        held, waited = _lock_file(writable_folder(), os.getpid()), False
         end = time.monotonic() + _WAIT_SECONDS
         while held is not None and time.monotonic() < end:
             try:
                 fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, self._place)
-            except (BlockingIOError, PermissionError):  # somebody else has it
+            except (BlockingIOError, PermissionError):  # another process holds it
                 waited = True
                 time.sleep(_POLL_SECONDS)
             except OSError:  # the file system does not lock
@@ -184,18 +184,18 @@ class _Turn:
                 break
         return waited
 
-    def end(self) -> None:
-        """Give the turn back."""
+    def release(self) -> None:
+        """Release the lock."""
         if self._held is not None:
             fcntl.lockf(self._held, fcntl.LOCK_UN, 1, self._place)
             self._held = None
 
 
 @cache
-def _file_of_turns(folder: Path | None, _process: int) -> int | None:
-    """Return the open file whose places are locked, or None; a process that was forked opens its own.
+def _lock_file(folder: Path | None, _process: int) -> int | None:
+    """Return the open file whose bytes are locked, or None; a forked process opens its own.
 
-    It stays open for as long as the process lives: to close it would give back all turns.
+    It stays open for as long as the process lives: closing it would release all locks.
     """
     if folder is None or fcntl is None:
         return None

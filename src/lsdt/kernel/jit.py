@@ -172,16 +172,16 @@ def _kept(function: Function, name: str, stamp: Callable[[], str] | None) -> Fun
 
 
 def _keep(dispatcher: Any, kept: CodeCache) -> None:
-    """Let a dispatcher keep its code, and give others their turn after each compilation, however it ends."""
+    """Cache a dispatcher's code on disk; release its locks after each compilation, even a failed one."""
     dispatcher._cache, compile_it = kept, dispatcher.compile
 
-    def compile_in_turn(signature: Any) -> Any:
+    def compile_and_release(signature: Any) -> Any:
         try:
             return compile_it(signature)
         finally:
-            kept.end_turns()
+            kept.release_locks()
 
-    dispatcher.compile = compile_in_turn
+    dispatcher.compile = compile_and_release
 
 
 class _CompilingSeconds(event.Listener):

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from lsdt.agent import Agent
-    from lsdt.service.hosting import GroupCommit, HostedExperiment, Note, Outcome, Service
+    from lsdt.service.hosting import CommitResult, GroupCommit, HostedExperiment, Note, Service
     from lsdt.service.requests import Caller, Head
 
 log = logging.getLogger("lsdt.service")
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
-    "ask": msgspec.json.Decoder(messages.Ask),
-    "tell": msgspec.json.Decoder(messages.Tell),
-    "observe": msgspec.json.Decoder(messages.Observe),
+    "ask": msgspec.json.Decoder(messages.AskRequest),
+    "tell": msgspec.json.Decoder(messages.TellRequest),
+    "observe": msgspec.json.Decoder(messages.ObserveRequest),
 }
 FIXED_HEADERS = [
     (b"cache-control", b"no-store"),
@@ -56,7 +56,7 @@ class Answer(NamedTuple):
 class _Begun(NamedTuple):
     """A request that was decided: its answer and more headers, once it is durable; and what is to be kept."""
 
-    finish: Callable[[Outcome], tuple[bytes, dict[str, str]]]
+    finish: Callable[[CommitResult], tuple[bytes, dict[str, str]]]
     agent: Agent | None
     note: Note | None
 
@@ -170,17 +170,17 @@ class DecisionPath:
         answer = encode(call(hosted, request))
         note = service.remember_answer(hosted, name, body, answer)
 
-        def finish(outcome: Outcome) -> tuple[bytes, dict[str, str]]:
+        def finish(outcome: CommitResult) -> tuple[bytes, dict[str, str]]:
             if outcome.stored is None:
                 return answer, {}
             return service.take_answer(hosted, name, body, outcome.stored), _REPLAYED
 
         return _Begun(finish, hosted.agent, note)
 
-    def _ask(self, hosted: HostedExperiment, request: messages.Ask) -> messages.DecisionList:
+    def _ask(self, hosted: HostedExperiment, request: messages.AskRequest) -> messages.DecisionList:
         return hosted.ask(request)
 
-    def _tell(self, hosted: HostedExperiment, request: messages.Tell) -> messages.Told:
+    def _tell(self, hosted: HostedExperiment, request: messages.TellRequest) -> messages.TellResponse:
         if request.rewards is not UNSET:
             if request.decision is not UNSET or request.reward is not UNSET:
                 raise InvalidInput("give decision and reward, or rewards; got both")
@@ -189,7 +189,9 @@ class DecisionPath:
             raise InvalidInput("give decision and reward, or rewards, a list of such pairs")
         return hosted.tell([(request.decision, request.reward)])
 
-    def _observe(self, hosted: HostedExperiment, request: messages.Observe) -> messages.Observed:
+    def _observe(
+        self, hosted: HostedExperiment, request: messages.ObserveRequest
+    ) -> messages.ObserveResponse:
         if request.rewards is not UNSET:
             if request.arm is not UNSET or request.reward is not UNSET:
                 raise InvalidInput("give arm and reward, or rewards; got both")

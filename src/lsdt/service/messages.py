@@ -43,7 +43,7 @@ class RewardLaw(Struct, forbid_unknown_fields=True):
     parameters: dict[str, float] = {}
 
 
-class Prior(Struct, forbid_unknown_fields=True):
+class PriorRewards(Struct, forbid_unknown_fields=True):
     """Rewards that are known already: arms, and what each paid."""
 
     arms: list[ArmId]
@@ -72,13 +72,13 @@ class NewExperiment(Struct, forbid_unknown_fields=True):
     rewards: str | RewardLaw = "bernoulli"
     horizon: int | None = None
     seed: int = 0
-    prior: Prior | None = None
+    prior: PriorRewards | None = None
     prior_weight: float = 1.0
     forget: float | str | None = None
     expiry: Expiry | None = None
 
 
-class Created(Struct):
+class CreateResponse(Struct):
     """An experiment that was begun: its policy and why, and the arms that the policy plays on."""
 
     name: str
@@ -110,7 +110,7 @@ class ExperimentList(Struct):
     experiments: list[About]
 
 
-class Ask(Struct, forbid_unknown_fields=True):
+class AskRequest(Struct, forbid_unknown_fields=True):
     """How many decisions, of which arms, and whether with their probability."""
 
     n: Whole | None = None
@@ -118,7 +118,7 @@ class Ask(Struct, forbid_unknown_fields=True):
     propensity: Chance = False
 
 
-class Decision(Struct, omit_defaults=True):
+class DecisionResponse(Struct, omit_defaults=True):
     """An arm to play; the reward is told under the id."""
 
     id: str
@@ -129,7 +129,7 @@ class Decision(Struct, omit_defaults=True):
 class DecisionList(Struct):
     """What was asked for."""
 
-    decisions: list[Decision]
+    decisions: list[DecisionResponse]
 
 
 class Reward(Struct, forbid_unknown_fields=True):
@@ -139,7 +139,7 @@ class Reward(Struct, forbid_unknown_fields=True):
     reward: Number
 
 
-class Tell(Struct, forbid_unknown_fields=True):
+class TellRequest(Struct, forbid_unknown_fields=True):
     """The reward of one decision, or of many."""
 
     decision: str | UnsetType = UNSET
@@ -147,7 +147,7 @@ class Tell(Struct, forbid_unknown_fields=True):
     rewards: list[Reward] | UnsetType = UNSET
 
 
-class Told(Struct):
+class TellResponse(Struct):
     """How many rewards were learned, and how many were of decisions closed before."""
 
     learned: int
@@ -161,7 +161,7 @@ class Observation(Struct, forbid_unknown_fields=True):
     reward: Number
 
 
-class Observe(Struct, forbid_unknown_fields=True):
+class ObserveRequest(Struct, forbid_unknown_fields=True):
     """One such reward, or many."""
 
     arm: ArmId | UnsetType = UNSET
@@ -169,13 +169,13 @@ class Observe(Struct, forbid_unknown_fields=True):
     rewards: list[Observation] | UnsetType = UNSET
 
 
-class Observed(Struct):
+class ObserveResponse(Struct):
     """How many rewards were learned."""
 
     learned: int
 
 
-class Cancel(Struct, forbid_unknown_fields=True):
+class CancelRequest(Struct, forbid_unknown_fields=True):
     """Decisions whose rewards will never be known: one, several, or all before one."""
 
     decision: str | None = None
@@ -183,13 +183,13 @@ class Cancel(Struct, forbid_unknown_fields=True):
     before: str | None = None
 
 
-class Cancelled(Struct):
+class CancelResponse(Struct):
     """How many decisions were given up."""
 
     cancelled: int
 
 
-class Extend(Struct, forbid_unknown_fields=True):
+class ExtendRequest(Struct, forbid_unknown_fields=True):
     """More arms, and more that is known of pairs."""
 
     arms: list[ArmId] = []
@@ -199,7 +199,7 @@ class Extend(Struct, forbid_unknown_fields=True):
     ranges: list[tuple[ArmId, ArmId, float | None, float | None]] = []
 
 
-class Extended(Struct):
+class ExtendResponse(Struct):
     """What changed."""
 
     new_arms: list[ArmId]
@@ -209,37 +209,37 @@ class Extended(Struct):
     retired: list[ArmId]
 
 
-class Retire(Struct, forbid_unknown_fields=True):
+class RetireRequest(Struct, forbid_unknown_fields=True):
     """An arm that is never to be chosen again, or that comes back."""
 
     arm: ArmId
 
 
-class Merge(Struct, forbid_unknown_fields=True):
+class MergeRequest(Struct, forbid_unknown_fields=True):
     """Other experiments of this service, whose rewards are to count too."""
 
     experiments: list[str]
 
 
-class Merged(Struct):
+class MergeResponse(Struct):
     """How many rewards were learned from others."""
 
     learned: int
 
 
-class Pause(Struct, forbid_unknown_fields=True):
+class PauseRequest(Struct, forbid_unknown_fields=True):
     """Whether to hand out no more decisions; rewards are still learned."""
 
     paused: bool = True
 
 
-class Done(Struct):
+class DoneResponse(Struct):
     """It is done, and kept."""
 
     done: bool = True
 
 
-class Kept(Struct):
+class SnapshotResponse(Struct):
     """A snapshot was kept; its size in bytes."""
 
     bytes: int
@@ -270,7 +270,7 @@ class ArmPage(Struct):
     total: int
 
 
-class Estimate(Struct):
+class ArmEstimateResponse(Struct):
     """What is known of an arm's mean, with two 95% intervals: of its posterior, and one for all times.
 
     The ends of the second are null where they are infinite.
@@ -285,7 +285,7 @@ class Estimate(Struct):
     anytime_high: float | None
 
 
-class Best(Struct):
+class BestResponse(Struct):
     """The arm to recommend, and the next best."""
 
     arm: ArmId
@@ -296,11 +296,11 @@ class Best(Struct):
     anytime_low: float | None
     anytime_high: float | None
     certainty: float
-    runners_up: list[Estimate]
+    runners_up: list[ArmEstimateResponse]
     text: str
 
 
-class Why(Struct):
+class WhyResponse(Struct):
     """Why an arm is played, or is not: the argument, the relations it rests on, and its steps.
 
     Of a candidate, `means` satisfy every relation and give this arm the largest: one for each arm, in the
@@ -316,7 +316,7 @@ class Why(Struct):
     means: list[float] | None = None
 
 
-class Stopping(Struct):
+class StoppingResponse(Struct):
     """Whether it is known which arm is the best.
 
     `evidence` against the strongest rival is a logarithm, null where relations settle it; `needed` is how
@@ -336,7 +336,7 @@ class Stopping(Struct):
     pending: int
 
 
-class Outlook(Struct):
+class StoppingForecast(Struct):
     """How far an experiment is from stopping, at a delta of 0.05, as it was a few seconds ago.
 
     `known` is null where that cannot be said, or not yet; `text` says why.
@@ -356,7 +356,7 @@ class SuspectList(Struct):
     suspects: list[dict[str, Any]]
 
 
-class Change(Struct):
+class ChangedArm(Struct):
     """An arm whose mean has changed, with plays and mean before and after the likeliest moment of it.
 
     `evidence` is a logarithm. `mean_after` is 0 where nothing was played since.
@@ -370,7 +370,7 @@ class Change(Struct):
     mean_after: float
 
 
-class Blocked(Struct):
+class BlockedArm(Struct):
     """An arm of which a change could not be noticed: `plays` of it wait for a decision that is still open.
 
     `decision` is the number of that decision, and `seconds` how long ago it was asked for.
@@ -385,8 +385,8 @@ class Blocked(Struct):
 class Drift(Struct):
     """Arms whose mean has changed, the clearest first, and arms that an open decision blocks."""
 
-    arms: list[Change]
-    blocked: list[Blocked] = []
+    arms: list[ChangedArm]
+    blocked: list[BlockedArm] = []
 
 
 class NewKey(Struct, forbid_unknown_fields=True):
@@ -429,7 +429,7 @@ class Health(Struct):
     detail: str = ""
 
 
-class Problem(Struct):
+class ProblemDetails(Struct):
     """What went wrong, as RFC 9457 has it; title and detail are those of the error in Python."""
 
     type: str

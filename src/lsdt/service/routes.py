@@ -131,7 +131,9 @@ class Routes:
 
         hosted = await run_in_threadpool(self._make, new, side)
         agent = hosted.agent
-        made = messages.Created(hosted.name, agent.policy.label, agent.policy_reason, agent.arms_in_play)
+        made = messages.CreateResponse(
+            hosted.name, agent.policy.label, agent.policy_reason, agent.arms_in_play
+        )
         return answer(made, 201, {"location": f"/v1/experiments/{hosted.name}".encode().decode("latin-1")})
 
     def _make(self, new: messages.NewExperiment, side: Callable[[], SideInformation]) -> HostedExperiment:
@@ -155,12 +157,12 @@ class Routes:
         _, hosted = self.hosted(request, "admin")
         await self._service.let_go(hosted)
         await run_in_threadpool(self._service.delete, hosted)
-        return answer(messages.Done())
+        return answer(messages.DoneResponse())
 
     async def cancel(self, request: Request) -> Response:
         """Give decisions up."""
         head, hosted = self.hosted(request, "decide")
-        wanted = await self._body(request, head, messages.Cancel)
+        wanted = await self._body(request, head, messages.CancelRequest)
         n_cancelled = 0
         while True:  # what was given up is kept before more is, and others are answered in between
             made = hosted.cancel(wanted)
@@ -168,7 +170,7 @@ class Routes:
             outcome = await self._service.commits.durable(hosted.agent)
             n_cancelled += hosted.finish(made, outcome).cancelled
             if is_last:
-                return answer(messages.Cancelled(n_cancelled))
+                return answer(messages.CancelResponse(n_cancelled))
 
     async def extend(self, request: Request) -> Response:
         """Go on with more arms or relations: of JSON what is new, of a file all."""
@@ -180,7 +182,7 @@ class Routes:
             side = await run_in_threadpool(from_file, body, _ENDINGS[head.content_type])
             check_order(before, side)
         else:
-            more = decode(body, msgspec.json.Decoder(messages.Extend))
+            more = decode(body, msgspec.json.Decoder(messages.ExtendRequest))
             side = await run_in_threadpool(extended, before, more)
         hosted.check_idle()
         agent, commits = hosted.agent, self._service.commits
@@ -203,25 +205,25 @@ class Routes:
             else:
                 await asyncio.sleep(0.02)
                 await commits.look()
-        return answer(messages.Extended(*made))
+        return answer(messages.ExtendResponse(*made))
 
     async def retire(self, request: Request) -> Response:
         """Never choose an arm again."""
         head, hosted = self.hosted(request, "admin")
-        arm = (await self._body(request, head, messages.Retire)).arm
+        arm = (await self._body(request, head, messages.RetireRequest)).arm
         hosted.check_idle()
         hosted.agent.retire(arm)
         await self._service.commits.durable(hosted.agent)
-        return answer(messages.Done())
+        return answer(messages.DoneResponse())
 
     async def reinstate(self, request: Request) -> Response:
         """Bring a retired arm back."""
         head, hosted = self.hosted(request, "admin")
-        arm = (await self._body(request, head, messages.Retire)).arm
+        arm = (await self._body(request, head, messages.RetireRequest)).arm
         hosted.check_idle()
         hosted.agent.reinstate(arm)
         await self._service.commits.durable(hosted.agent)
-        return answer(messages.Done())
+        return answer(messages.DoneResponse())
 
     async def merge(self, request: Request) -> Response:
         """Learn what others were told: experiments of this service by name, or the agent of a snapshot."""
@@ -231,7 +233,7 @@ class Routes:
         if head.content_type == SNAPSHOT:
             others: Any = await read_body(request.receive, head, self._service.settings.body_limit)
         else:
-            wanted = await self._body(request, head, messages.Merge)
+            wanted = await self._body(request, head, messages.MergeRequest)
             found = [self._seen(each, caller) for each in wanted.experiments]
             for each in found:  # nobody learns here what may yet be lost there
                 await commits.durable(each.agent)
@@ -244,7 +246,7 @@ class Routes:
         finally:
             hosted.busy = ""
         await commits.durable(hosted.agent)
-        return answer(messages.Merged(learned))
+        return answer(messages.MergeResponse(learned))
 
     def _seen(self, name: str, caller: Caller) -> HostedExperiment:
         """Return another experiment, if it is the caller's to look at."""
@@ -255,7 +257,7 @@ class Routes:
     async def pause(self, request: Request) -> Response:
         """Hand out no more decisions, or go on."""
         head, hosted = self.hosted(request, "admin")
-        wanted = await self._body(request, head, messages.Pause)
+        wanted = await self._body(request, head, messages.PauseRequest)
         await run_in_threadpool(self._service.pause, hosted, wanted.paused)
         return answer(wanted)
 
@@ -268,7 +270,7 @@ class Routes:
         await self._service.commits.durable(hosted.agent)
         if SNAPSHOT in head.accept:
             return Response(blob, media_type=SNAPSHOT)
-        return answer(messages.Kept(len(blob)))
+        return answer(messages.SnapshotResponse(len(blob)))
 
     # ---------------------------------------------------------------- what was learned
 
@@ -315,9 +317,9 @@ class Routes:
         _, hosted = self.hosted(request, "read")
         risk = _number(_query(request, "risk").get("risk"), 0.05, "risk")
         frame = await run_in_threadpool(hosted.agent.drift, risk)
-        rows = zip(*(frame[name].tolist() for name in messages.Change.__struct_fields__), strict=True)
-        blocked = [messages.Blocked(*each) for each in frame.attrs["blocked"]]
-        return answer(messages.Drift([messages.Change(*row) for row in rows], blocked))
+        rows = zip(*(frame[name].tolist() for name in messages.ChangedArm.__struct_fields__), strict=True)
+        blocked = [messages.BlockedArm(*each) for each in frame.attrs["blocked"]]
+        return answer(messages.Drift([messages.ChangedArm(*row) for row in rows], blocked))
 
     async def events(self, request: Request) -> Response:
         """Return the log behind a position, as JSON lines or Parquet."""
@@ -352,13 +354,13 @@ class Routes:
         hosted.n_watching += 1
         try:
             while not service.closing.is_set() and hosted.name in service.hosted:
-                news, outlook = encode(hosted.about()), encode(service.outlooks.of(hosted).outlook)
-                if news != before or outlook != far:
+                news, forecast = encode(hosted.about()), encode(service.forecasts.of(hosted).forecast)
+                if news != before or forecast != far:
                     if news != before:
                         yield b"event: state\ndata: " + news + b"\n\n"
-                    if outlook != far:
-                        yield b"event: stopping\ndata: " + outlook + b"\n\n"
-                    before, far, quiet = news, outlook, 0.0
+                    if forecast != far:
+                        yield b"event: stopping\ndata: " + forecast + b"\n\n"
+                    before, far, quiet = news, forecast, 0.0
                 elif quiet >= _KEEP_ALIVE:
                     yield b": nothing new\n\n"
                     quiet = 0.0
@@ -394,7 +396,7 @@ class Routes:
         self.admit(request, "admin")
         await run_in_threadpool(remove_key, self._service.store, request.path_params["number"])
         await run_in_threadpool(self._service.keys.reload)
-        return answer(messages.Done())
+        return answer(messages.DoneResponse())
 
     # ---------------------------------------------------------------- health
 
@@ -532,18 +534,18 @@ def arm_rows(hosted: HostedExperiment, search: str, order: str, offset: int, lim
     return messages.ArmPage(rows, total)
 
 
-def best_arm(hosted: HostedExperiment, n_runners_up: int = 3) -> messages.Best:
+def best_arm(hosted: HostedExperiment, n_runners_up: int = 3) -> messages.BestResponse:
     """Return the arm to recommend."""
     found = hosted.agent.best(n_runners_up)
-    others = [messages.Estimate(*map(_plain, each)) for each in found.runners_up]
+    others = [messages.ArmEstimateResponse(*map(_plain, each)) for each in found.runners_up]
     low, high = _plain(found.anytime_low), _plain(found.anytime_high)
-    return messages.Best(*found[:5], low, high, found.certainty, others, found.text)
+    return messages.BestResponse(*found[:5], low, high, found.certainty, others, found.text)
 
 
-def stopping(hosted: HostedExperiment, delta: float, tolerance: float | None) -> messages.Stopping:
+def stopping(hosted: HostedExperiment, delta: float, tolerance: float | None) -> messages.StoppingResponse:
     """Return whether it is known which arm is the best."""
     found = hosted.agent.stopping(delta, tolerance)
-    return messages.Stopping(
+    return messages.StoppingResponse(
         bool(found.stop),
         found.arm_id,
         float(found.delta),
@@ -567,7 +569,7 @@ def find_arm(side: SideInformation, text: str) -> int:
         return side.index(int(text))
 
 
-def why_arm(hosted: HostedExperiment, text: str) -> messages.Why:
+def why_arm(hosted: HostedExperiment, text: str) -> messages.WhyResponse:
     """Return why an arm is played, or is not, with the relations that the argument rests on."""
     agent = hosted.agent
     index = find_arm(agent.side, text)
@@ -576,4 +578,4 @@ def why_arm(hosted: HostedExperiment, text: str) -> messages.Why:
     why = agent.why(arm)
     told = {key: _plain(value) for key, value in why.to_dict().items()}
     relations, steps, means = told["relations"], told["steps"], told["means"]
-    return messages.Why(arm, status, why.is_candidate, why.text, relations, steps, means)
+    return messages.WhyResponse(arm, status, why.is_candidate, why.text, relations, steps, means)

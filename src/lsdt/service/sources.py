@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lsdt.problems.rewards import Rewards
-    from lsdt.service.messages import Extend, NewExperiment, PolicyChoice, RewardLaw
+    from lsdt.service.messages import ExtendRequest, NewExperiment, PolicyChoice, RewardLaw
 
 _LAWS = ("bernoulli", "exponential", "gaussian", "laplace", "pareto", "student_t")
 _EXAMPLE = {
@@ -84,7 +84,7 @@ def _with_file(content: bytes, ending: str, read: Callable[[Path], SideInformati
             raise type(error)(text) from None
 
 
-def extended(side: SideInformation, more: Extend) -> SideInformation:
+def extended(side: SideInformation, more: ExtendRequest) -> SideInformation:
     """Return side information with more arms and relations."""
     if side.arm_ids is None and more.arms:
         raise InvalidInput("arms without ids cannot be added to; send the whole side information as a file")

@@ -10,7 +10,7 @@ import pytest
 
 import lsdt
 from lsdt.service.hosting import Activity, Service
-from lsdt.service.messages import Ask, Expiry
+from lsdt.service.messages import AskRequest, Expiry
 from lsdt.service.pages.view import overview
 from lsdt.service.settings import Settings
 from lsdt.storage import Event, Kind, open_store
@@ -129,7 +129,7 @@ def test_a_page_counts_every_end_of_a_decision_and_shows_it_again_after_a_restar
     service, draw, truth = Service(Settings(url)), random.Random(11), []
     hosted = service.make("ads", SIDE, {"policy": "ucb1"}, Expiry(1e-6, 0.0))
     for _ in range(20):
-        made = hosted.ask(Ask(n=50)).decisions
+        made = hosted.ask(AskRequest(n=50)).decisions
         clicked = [draw.random() < CLICKS for _ in made]
         truth += clicked
         hosted.tell([(one.id, 1) for one, click in zip(made, clicked, strict=True) if click])
@@ -137,7 +137,7 @@ def test_a_page_counts_every_end_of_a_decision_and_shows_it_again_after_a_restar
         assert hosted.expire() == 50 - sum(clicked)
     hosted.agent.observe("tea", 0.25)
     hosted.agent.retire("juice")
-    waiting = hosted.ask(Ask(n=1)).decisions
+    waiting = hosted.ask(AskRequest(n=1)).decisions
     hosted.sample()
     shown = overview(hosted)
     told = [*truth[-199:], 0.25]  # decisions and observations count alike, in the order of their beginning

@@ -9,7 +9,7 @@ looks on and writes nothing.
 from lsdt.service.hosting.activity import Activity, Point, log_position
 from lsdt.service.hosting.experiment import MOST_AT_ONCE, MOST_CLOSED, HostedExperiment
 from lsdt.service.hosting.following import READ_ONLY
-from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
+from lsdt.service.hosting.group_commit import CommitResult, GroupCommit, Note
 from lsdt.service.hosting.service import Service
 
 __all__ = [
@@ -17,10 +17,10 @@ __all__ = [
     "MOST_CLOSED",
     "READ_ONLY",
     "Activity",
+    "CommitResult",
     "GroupCommit",
     "HostedExperiment",
     "Note",
-    "Outcome",
     "Point",
     "Service",
     "log_position",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lsdt.agent import Agent
-    from lsdt.service.hosting.group_commit import Outcome
+    from lsdt.service.hosting.group_commit import CommitResult
     from lsdt.storage import ExperimentRecord
 
 Made = TypeVar("Made")
@@ -75,7 +75,7 @@ class HostedExperiment:
         if self.busy:
             raise Refused(503, f"{self.name!r} {self.busy}; try again", {"retry-after": "1"})
 
-    def ask(self, request: messages.Ask) -> messages.DecisionList:
+    def ask(self, request: messages.AskRequest) -> messages.DecisionList:
         """Decide."""
         self.check_idle()
         if self.paused:
@@ -88,17 +88,17 @@ class HostedExperiment:
         make, epoch = self.ids.make, agent.epoch
         return messages.DecisionList(
             [
-                messages.Decision(make(number, arm, epoch), arm_id, propensity if shown else None)
+                messages.DecisionResponse(make(number, arm, epoch), arm_id, propensity if shown else None)
                 for number, arm, arm_id, propensity, _ in made
             ]
         )
 
-    def tell(self, rewards: Sequence[tuple[str, Any]]) -> messages.Told:
+    def tell(self, rewards: Sequence[tuple[str, Any]]) -> messages.TellResponse:
         """Learn rewards, all checked before any is learned."""
         self.check_idle()
         known = [(self._decision(text), reward) for text, reward in rewards]
         with self._lost_by_id():
-            return messages.Told(*self.agent.tell_many(known))
+            return messages.TellResponse(*self.agent.tell_many(known))
 
     def _decision(self, text: Any) -> Decision:
         """Return the decision of an id."""
@@ -114,7 +114,7 @@ class HostedExperiment:
             texts = [self.ids.make(number, arm, epoch) for number, arm, _, _, epoch in error.decisions]
             raise lost_decisions(texts, [f"decision {text!r}" for text in texts]) from None
 
-    def observe(self, rewards: Sequence[tuple[Any, Any]]) -> messages.Observed:
+    def observe(self, rewards: Sequence[tuple[Any, Any]]) -> messages.ObserveResponse:
         """Learn rewards that came without a decision, all checked before any is learned."""
         self.check_idle()
         agent = self.agent
@@ -123,9 +123,9 @@ class HostedExperiment:
             checked_reward(reward, agent.rewards)
         for arm, reward in rewards:
             agent.observe(arm, reward)
-        return messages.Observed(len(rewards))
+        return messages.ObserveResponse(len(rewards))
 
-    def cancel(self, request: messages.Cancel) -> messages.Cancelled:
+    def cancel(self, request: messages.CancelRequest) -> messages.CancelResponse:
         """Give decisions up: those that are named, or the first `MOST_CLOSED` of those before one.
 
         To give up all of them, call it until it returns fewer.
@@ -139,22 +139,22 @@ class HostedExperiment:
         with self._lost_by_id():
             if request.before is not None:
                 before = self._decision(request.before)
-                return messages.Cancelled(self.agent.cancel_before(before, most=MOST_CLOSED))
+                return messages.CancelResponse(self.agent.cancel_before(before, most=MOST_CLOSED))
             texts = request.decisions if request.decisions is not None else [request.decision or ""]
             if len(texts) > MOST_AT_ONCE:
                 raise InvalidInput(
                     f"one request cancels at most {MOST_AT_ONCE:,} decisions by their ids; got "
                     f"{len(texts):,}; send several requests, or before, the first decision to keep"
                 )
-            return messages.Cancelled(self.agent.cancel_many(map(self._decision, texts)))
+            return messages.CancelResponse(self.agent.cancel_many(map(self._decision, texts)))
 
-    def finish(self, made: Made, outcome: Outcome) -> Made:
+    def finish(self, made: Made, outcome: CommitResult) -> Made:
         """Return an answer as it is after the commit: only the log knows what other services closed first."""
         if outcome.n_repeats:
-            if isinstance(made, messages.Told):
+            if isinstance(made, messages.TellResponse):
                 made.learned -= outcome.n_repeats
                 made.repeated += outcome.n_repeats
-            elif isinstance(made, messages.Cancelled):
+            elif isinstance(made, messages.CancelResponse):
                 made.cancelled -= outcome.n_repeats
         return made
 

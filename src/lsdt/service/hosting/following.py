@@ -24,7 +24,7 @@ _BATCH = 10_000
 READ_ONLY = "this service is read-only"
 
 
-class _Seen(NamedTuple):
+class _StoreReading(NamedTuple):
     """What a look found: the experiments, those opened, and how much was new in the logs of the others."""
 
     listed: dict[str, ExperimentRecord]
@@ -101,7 +101,7 @@ class Following:
         service.hosted.clear()  # opened again by the look that follows
         self._is_lost = False
 
-    def _see(self) -> _Seen:
+    def _see(self) -> _StoreReading:
         service, store = self._service, self._service.store
         store.verify()  # else one that was replaced would be read for ever
         followed = list(service.hosted.values())
@@ -112,7 +112,7 @@ class Following:
         news = [store.read_new([cursor], _BATCH)[0] for cursor in cursors]
         # Listed after the logs were read: what was compacted meanwhile shows.
         listed = {each.name: each for each in store.list()}
-        seen = _Seen(listed, set(store.recall(PAUSED)), {}, {}, [])
+        seen = _StoreReading(listed, set(store.recall(PAUSED)), {}, {}, [])
         for hosted, entries in zip(followed, news, strict=True):
             about = listed.get(hosted.name)
             if about is None or about.created != hosted.created or about.compacted > before[hosted.name]:
@@ -128,7 +128,7 @@ class Following:
                 self._open(store, about, seen)
         return seen
 
-    def _open(self, store: Store, about: ExperimentRecord, seen: _Seen) -> None:
+    def _open(self, store: Store, about: ExperimentRecord, seen: _StoreReading) -> None:
         name = about.name
         try:
             about.check()
@@ -141,7 +141,7 @@ class Following:
             seen.broken[name], self._broken[name] = str(error), tag(about)
             log.error("experiment cannot be opened", extra={"experiment": name, "error": str(error)})
 
-    async def _show(self, seen: _Seen) -> None:
+    async def _show(self, seen: _StoreReading) -> None:
         service = self._service
         for name in set(service.broken) - set(seen.listed):
             del service.broken[name]

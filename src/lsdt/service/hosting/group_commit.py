@@ -37,7 +37,7 @@ class Note(NamedTuple):
     value: bytes
 
 
-class Outcome(NamedTuple):
+class CommitResult(NamedTuple):
     """What became of a change that is durable now.
 
     Attributes
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
 
 
 class Commit:
-    """What a request waits for: ``await commit`` returns the `Outcome` when its changes are durable.
+    """What a request waits for: ``await commit`` returns the `CommitResult` when its changes are durable.
 
     A task waits for it as for a future. A coroutine that is run without a task (`lsdt.service.connection`)
     gets the commit itself, and adds a callback. That is called at once when the commit is done, not in a
@@ -63,12 +63,12 @@ class Commit:
     __slots__ = ("_callback", "_future", "error", "outcome")
 
     def __init__(self) -> None:
-        self.outcome: Outcome | None = None
+        self.outcome: CommitResult | None = None
         self.error: StoreFailed | None = None
         self._callback: Callable[[Commit], None] | None = None
         self._future: asyncio.Future[None] | None = None
 
-    def __await__(self) -> Generator[Any, None, Outcome]:
+    def __await__(self) -> Generator[Any, None, CommitResult]:
         if self.outcome is None and self.error is None:
             if asyncio.current_task() is None:
                 yield self
@@ -84,7 +84,7 @@ class Commit:
         """Have a function called when the commit is done; one that is done calls none."""
         self._callback = callback
 
-    def settle(self, outcome: Outcome | None, error: StoreFailed | None = None) -> None:
+    def settle(self, outcome: CommitResult | None, error: StoreFailed | None = None) -> None:
         """Say that it is done, and let the request go on."""
         self.outcome, self.error = outcome, error
         if self._callback is not None:
@@ -108,7 +108,7 @@ class Unit(NamedTuple):
     batch: Batch | None
 
 
-_DONE = Outcome()
+_DONE = CommitResult()
 log = logging.getLogger("lsdt.service")
 
 
@@ -253,7 +253,7 @@ class GroupCommit:
         for unit in waiting:
             unit.commit.settle(None, StoreFailed(self.failure))
 
-    def _finish(self, units: list[Unit], outcomes: Iterable[Outcome] = repeat(_DONE)) -> None:
+    def _finish(self, units: list[Unit], outcomes: Iterable[CommitResult] = repeat(_DONE)) -> None:
         for (_, _, commit, _), outcome in zip(units, outcomes, strict=False):
             commit.settle(outcome)
         self._is_running = self._is_wanted()

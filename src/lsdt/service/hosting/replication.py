@@ -45,7 +45,7 @@ class Reopened(NamedTuple):
     activity: Activity
 
 
-class _Seen(NamedTuple):
+class _StoreState(NamedTuple):
     """What the store says."""
 
     experiments: dict[str, ExperimentRecord]
@@ -71,7 +71,7 @@ def opened(store: Store, about: ExperimentRecord) -> Agent:
     return agent
 
 
-class Replication:
+class ReplicaCoordinator:
     """What a service has to do since it is not alone.
 
     Parameters
@@ -195,11 +195,11 @@ class Replication:
         if kept.name in service.broken and is_gone(service.store, kept):  # while it was opened
             del service.broken[kept.name]
 
-    def _see(self) -> _Seen:
+    def _see(self) -> _StoreState:
         store = self._service.store
         leaving = set(store.recall(_LEAVING))
         listed = {each.name: each for each in store.list()}
-        return _Seen(listed, set(store.recall(PAUSED)), leaving)
+        return _StoreState(listed, set(store.recall(PAUSED)), leaving)
 
     # ---------------------------------------------------------------- removal
 

@@ -21,11 +21,11 @@ from lsdt.service.hosting.activity import Activity
 from lsdt.service.hosting.experiment import MOST_CLOSED, HostedExperiment, expiry_of, tag
 from lsdt.service.hosting.following import Following, followed
 from lsdt.service.hosting.group_commit import GroupCommit, Note
-from lsdt.service.hosting.replication import PAUSED, Reopened, Replication, opened
+from lsdt.service.hosting.replication import PAUSED, Reopened, ReplicaCoordinator, opened
 from lsdt.service.keys import KeyRing, remove_keys_of
 from lsdt.service.metrics import Metrics
-from lsdt.service.outlook import Outlooks
 from lsdt.service.requests import Guard
+from lsdt.service.stopping_forecast import StoppingForecasts
 from lsdt.storage import Store, now, open_store
 from lsdt.storage.store import checked_name
 
@@ -75,10 +75,10 @@ class Service:
             raise
         self.guard = Guard(self.keys, settings.rate, settings.origins)
         self.metrics = Metrics()
-        self.outlooks = Outlooks()
+        self.forecasts = StoppingForecasts()
         self.following = Following(self) if settings.read_only else None
         is_replica = self.store.is_shared and self.following is None
-        self.replication = Replication(self) if is_replica else None
+        self.replication = ReplicaCoordinator(self) if is_replica else None
         self.commits = self._group_commit()
         self.closing = asyncio.Event()
         self._being_made: set[str] = set()

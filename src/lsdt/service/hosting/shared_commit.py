@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent.journal import Batch, SharedJournal, insert_batch
 from lsdt.errors import StoreFailed
-from lsdt.service.hosting.group_commit import GroupCommit, Outcome, Unit, lease_of
+from lsdt.service.hosting.group_commit import CommitResult, GroupCommit, Unit, lease_of
 from lsdt.storage.events import CLOSING
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _BATCH = 2_000  # events that are applied on the loop at once
 class _Written(NamedTuple):
     """What became of a group."""
 
-    outcomes: list[Outcome]
+    outcomes: list[CommitResult]
     reserved: list[tuple[SharedJournal, int, int]]
     entries: Sequence[Sequence[Entry]]
 
@@ -179,7 +179,7 @@ def has_events(unit: Unit) -> bool:
     return unit.batch is not None and any(unit.batch)
 
 
-def write_units(store: Store, units: Sequence[Unit]) -> list[Outcome]:
+def write_units(store: Store, units: Sequence[Unit]) -> list[CommitResult]:
     """Insert what requests have to be kept into the open transaction, and say what was new.
 
     Two replicas never wait for each other in a ring: notes come first and in the order of their keys, then
@@ -193,7 +193,7 @@ def write_units(store: Store, units: Sequence[Unit]) -> list[Outcome]:
             by_lease[lease_of(unit.agent)].append(at)
     for lease in sorted(by_lease, key=lambda lease: lease.name):
         _write_events(lease, units, by_lease[lease], n_repeats)
-    return [Outcome(n_repeats[at], stored.get(at)) for at in range(len(units))]
+    return [CommitResult(n_repeats[at], stored.get(at)) for at in range(len(units))]
 
 
 def _write_notes(store: Store, units: Sequence[Unit]) -> dict[int, bytes]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from lsdt.agent.drift import Blocked
     from lsdt.service.hosting import HostedExperiment, Point, Service
-    from lsdt.service.outlook import Findings
+    from lsdt.service.stopping_forecast import Findings
     from lsdt.storage import Store
 
 _LEAST_FREE = 2**30  # bytes

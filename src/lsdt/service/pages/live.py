@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from lsdt.service.hosting import HostedExperiment, Service
-    from lsdt.service.outlook import Findings
+    from lsdt.service.stopping_forecast import Findings
 
 FRAGMENTS = ("cards", "line", "best", "out", "suspects", "attention", "log")
 _NOTHING: dict[str, str] = {}  # of a page that was opened just now
@@ -44,7 +44,7 @@ class Live:
         """Return the HTML of every part, at most a second old where something changed."""
         lock = self._locks.setdefault(hosted, asyncio.Lock())
         async with lock:
-            agent, findings = hosted.agent, self._service.outlooks.of(hosted)
+            agent, findings = hosted.agent, self._service.forecasts.of(hosted)
             counts = agent.n_asked, agent.n_told, agent.n_pending, agent.side.n_arms
             mark = hosted.paused, *counts, findings, self._service.commits.failure, monotonic() // _LONGEST
             until, before, parts = self._made.get(hosted, (0.0, (), {}))
@@ -62,7 +62,7 @@ class Live:
         shown = overview(hosted) | {
             "metrics": service.metrics,
             "position": None if service.following is None else log_position(hosted.agent),
-            "outlook": findings.outlook,
+            "forecast": findings.forecast,
             "attention": of_experiment(service, hosted, findings),
         }
         return {name: self._templates.get_template(f"{name}.html").render(**shown) for name in FRAGMENTS}

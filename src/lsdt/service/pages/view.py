@@ -31,7 +31,7 @@ _LETTER = 7.0
 _TICKS = 6  # at most, on the line of arms
 
 
-class Dot(NamedTuple):
+class ArmDot(NamedTuple):
     """An arm on the line; `level` is the height of its label, or -1 for none."""
 
     arm: str
@@ -181,7 +181,7 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
         out = status.startswith("eliminated") or status == "retired"
         told = f"mean {means[arm]:.3f} of {plays[arm]:,} rewards" if plays[arm] else "no reward yet"
         dots.append(
-            Dot(
+            ArmDot(
                 shown,
                 name,
                 round(x, 1),

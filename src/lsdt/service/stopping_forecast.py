@@ -37,7 +37,7 @@ class Findings(NamedTuple):
 
     Attributes
     ----------
-    outlook : Outlook
+    forecast : StoppingForecast
         How far it is from stopping.
     conflict : str
         Relations that contradict one another, in words; mostly empty.
@@ -47,13 +47,13 @@ class Findings(NamedTuple):
         Arms of which a change could not be noticed, because of a decision that is still open.
     """
 
-    outlook: messages.Outlook
+    forecast: messages.StoppingForecast
     conflict: str = ""
     drift: tuple[str, ...] = ()
     blocked: tuple[Blocked, ...] = ()
 
 
-_FIRST = Findings(messages.Outlook(None, "it is being computed"))
+_FIRST = Findings(messages.StoppingForecast(None, "it is being computed"))
 
 
 class _Look:
@@ -67,7 +67,7 @@ class _Look:
         self.seen, self.asked, self.took = (-1, -1), 0.0, 0.0
 
 
-class Outlooks:
+class StoppingForecasts:
     """What is found of each experiment, at most a few seconds old.
 
     The rule that says when to stop is made of the side information, which may take seconds, and compiled on
@@ -92,7 +92,7 @@ class Outlooks:
         if is_new and not look.is_running and monotonic() >= look.due:
             look.side, look.seen, look.is_running = agent.side, seen, True
             # A daemon: the end of the service does not wait for it.
-            Thread(target=self._find, args=(look, hosted), name="lsdt-outlook", daemon=True).start()
+            Thread(target=self._find, args=(look, hosted), name="lsdt-forecast", daemon=True).start()
         return known
 
     def _find(self, look: _Look, hosted: HostedExperiment) -> None:
@@ -100,10 +100,10 @@ class Outlooks:
             began = thread_time()  # on a busy machine much less than what a clock shows
             try:
                 agent = hosted.agent
-                look.findings = Findings(outlook_of(agent), _conflict(hosted), *_drift(agent))
+                look.findings = Findings(stopping_forecast(agent), _conflict(hosted), *_drift(agent))
             except Exception:
                 log.exception("cannot say how far an experiment is from stopping")
-                look.findings = Findings(messages.Outlook(None, f"not available: {INTERNAL}"))
+                look.findings = Findings(messages.StoppingForecast(None, f"not available: {INTERNAL}"))
             took = thread_time() - began
             # One look that compiles takes as long as hundreds of others, and must not put off the next.
             look.due = monotonic() + max(_SHORTEST, min(took, look.took) / _MOST_SHARE)
@@ -111,27 +111,29 @@ class Outlooks:
             look.is_running = False
 
 
-def outlook_of(agent: Agent) -> messages.Outlook:
+def stopping_forecast(agent: Agent) -> messages.StoppingForecast:
     """Return how far an agent is from stopping, or why that cannot be said.
 
     Examples
     --------
     >>> import lsdt
-    >>> from lsdt.service.outlook import outlook_of
-    >>> outlook_of(lsdt.Agent(lsdt.SideInformation(2), policy="ucb1", epsilon=.1)).known
+    >>> from lsdt.service.stopping_forecast import stopping_forecast
+    >>> stopping_forecast(lsdt.Agent(lsdt.SideInformation(2), policy="ucb1", epsilon=.1)).known
     False
     """
     if agent.side.n_arms > _MOST_ARMS:
-        return messages.Outlook(
+        return messages.StoppingForecast(
             None, f"not available: of more than {_MOST_ARMS:,} arms on request only, GET .../stopping"
         )
     try:
         found = agent.stopping(_DELTA)
     except LsdtError as error:
-        return messages.Outlook(None, f"not available: {error}")
+        return messages.StoppingForecast(None, f"not available: {error}")
     note = "".join(f"; {each}" for each in (found.about_pending, found.note) if each)
     if math.isinf(found.evidence):
-        return messages.Outlook(True, f"relations alone settle it{note}", found.arm_id, None, found.needed, 0)
+        return messages.StoppingForecast(
+            True, f"relations alone settle it{note}", found.arm_id, None, found.needed, 0
+        )
     evidence, needed = max(0.0, found.evidence), found.needed
     tries = found.tries_to_go
     to_go = (
@@ -141,7 +143,7 @@ def outlook_of(agent: Agent) -> messages.Outlook:
     )
     text = f"evidence {evidence:.1f} of {needed:.1f} needed"
     text = text if found.stop or found.held_up else f"{text}; {to_go}"
-    return messages.Outlook(found.stop, text + note, found.arm_id, evidence, needed, tries)
+    return messages.StoppingForecast(found.stop, text + note, found.arm_id, evidence, needed, tries)
 
 
 def _conflict(hosted: HostedExperiment) -> str:
