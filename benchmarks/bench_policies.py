@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 REPEATS = 15
-CAMPAIGN = ["lsdt_csi", "ucb1", "ts", "ckl_ucb"]
-CAMPAIGN_REPLICATIONS = 2_000
+STUDY = ["lsdt_csi", "ucb1", "ts", "ckl_ucb"]
+STUDY_REPLICATIONS = 2_000
 STUDY_REPLICATIONS = 1_000
 
 # A process of its own that plays when it is told to, and says how long it took.
@@ -194,12 +194,12 @@ def offline_closure() -> Row:
 
 def _threads() -> float:
     started = perf_counter()
-    lsdt.simulate(lsdt.problems.uniform(), CAMPAIGN, 1000, CAMPAIGN_REPLICATIONS, n_jobs=2)
+    lsdt.simulate(lsdt.problems.uniform(), STUDY, 1000, STUDY_REPLICATIONS, n_jobs=2)
     return perf_counter() - started
 
 
 def _worker(seed: int) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", WORKER, str(seed), ",".join(CAMPAIGN)]
+    command = [sys.executable, "-c", WORKER, str(seed), ",".join(STUDY)]
     worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert worker.stdout is not None
     assert worker.stdout.readline() == "ready\n"
@@ -207,16 +207,16 @@ def _worker(seed: int) -> subprocess.Popen[str]:
 
 
 def _processes(workers: list[subprocess.Popen[str]]) -> float:
-    """Return the seconds for the whole campaign at the summed speed of two processes with a half each."""
-    half = CAMPAIGN_REPLICATIONS // 2
+    """Return the seconds for the whole study at the summed speed of two processes with a half each."""
+    half = STUDY_REPLICATIONS // 2
     for worker in workers:
         print(half, file=worker.stdin, flush=True)
     taken = [float(worker.stdout.readline()) for worker in workers]  # type: ignore[union-attr]
-    return CAMPAIGN_REPLICATIONS / sum(half / seconds for seconds in taken)
+    return STUDY_REPLICATIONS / sum(half / seconds for seconds in taken)
 
 
 def two_threads() -> Row:
-    lsdt.simulate(lsdt.problems.uniform(), CAMPAIGN, 1000, 2)
+    lsdt.simulate(lsdt.problems.uniform(), STUDY, 1000, 2)
     workers = [_worker(seed) for seed in (0, 1)]
     pairs = [(_threads(), _processes(workers)) for _ in range(REPEATS)]
     for worker in workers:
@@ -224,7 +224,7 @@ def two_threads() -> Row:
     ours, theirs = (statistics.median(times) for times in zip(*pairs, strict=True))
     share = statistics.median(apart / together for together, apart in pairs)
     return Row(
-        f"simulate with two threads: {', '.join(CAMPAIGN)}, {CAMPAIGN_REPLICATIONS} times {SIZE}",
+        f"simulate with two threads: {', '.join(STUDY)}, {STUDY_REPLICATIONS} times {SIZE}",
         ours,
         "two processes with one thread and half of it each",
         theirs,

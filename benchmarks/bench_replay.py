@@ -139,7 +139,7 @@ def ts_numpy() -> Row:
     return _row("ts", NumpyTs, "a loop in Python, NumPy drawing for all arms at once", None)
 
 
-def campaign() -> Row:
+def whole_call() -> Row:
     """The whole call of a user: reading apart, the split, the replay and what is counted of it."""
     ratings = _ratings()
     log, rows = lsdt.ratings.RatingLog.from_matrix(ratings, scale=(0, 1)), ratings.tolist()
@@ -153,4 +153,4 @@ def campaign() -> Row:
     return Row(work, seconds, "the loop in plain Python alone", against, f"{reached:.0f} x", "", True)
 
 
-WORKS = [ucb1, ts, ts_numpy, campaign]
+WORKS = [ucb1, ts, ts_numpy, whole_call]

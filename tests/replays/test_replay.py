@@ -1,4 +1,4 @@
-"""Campaigns of replays beside naive loops over the same splits, and against logs whose truth is known."""
+"""Replays beside naive loops over the same splits, and against logs whose truth is known."""
 
 from __future__ import annotations
 

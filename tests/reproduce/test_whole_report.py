@@ -45,7 +45,7 @@ def report(tmp_path_factory, thorough):
         for it in experiments(None)
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lsdt.reproduce.campaign.experiments", lambda only, beyond: parts)
+        patch.setattr("lsdt.reproduce.runner.experiments", lambda only, beyond: parts)
         reproduce(folder, request=TINY, seed=1, n_jobs=1)  # other processes would not see this
     return folder / "index.html"
 

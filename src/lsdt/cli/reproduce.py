@@ -227,7 +227,7 @@ class _Display:
         under_way = sum(share * self._weights[name] for name, share in self._shares.items())
         self._bar.update(self._done + under_way - self._bar.n)
 
-    def end(self, part: Part, claims: list[Claim]) -> None:
+    def end(self, part: Part) -> None:
         """Print a part's time and verdicts."""
         it = part.experiment
         self.share(it, 1.0)
@@ -238,8 +238,8 @@ class _Display:
         if self._quiet:
             return
         verdicts = ", ".join(
-            f"{sum(claim.verdict == verdict for claim in claims)} {verdict}"
-            for verdict in dict.fromkeys(claim.verdict for claim in claims)
+            f"{sum(claim.verdict == verdict for claim in part.claims)} {verdict}"
+            for verdict in dict.fromkeys(claim.verdict for claim in part.claims)
         )
         took = "kept" if part.reused else f"{part.seconds:.1f} s"
         try:

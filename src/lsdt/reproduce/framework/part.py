@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
@@ -22,6 +22,7 @@ from lsdt._files import file_checksum, record_checksum, replace_file
 from lsdt.plotting import save
 
 if TYPE_CHECKING:
+    from lsdt.reproduce.framework.claims import Claim
     from lsdt.reproduce.framework.experiment import Experiment, Setting, Tables, Work
 
 LIBRARIES = ("numpy", "numba", "scipy", "pandas", "highspy", "matplotlib")
@@ -39,6 +40,11 @@ class Part:
     seconds: float
     folder: Path
     reused: bool
+
+    @cached_property
+    def claims(self) -> list[Claim]:
+        """The claims of the part, judged once."""
+        return self.experiment.claims(self.tables)
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def simulate_part(problem: Problem, policies: Any, work: Work, **study: Any) -> SimulationResult:
     """Simulate for a part; Ctrl-C ends the part, since a report shows no partial study."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="interrupted")  # the campaign reports it
+        warnings.filterwarnings("ignore", message="interrupted")  # the runner reports it
         result = simulate(problem, policies, seed=work.seed, n_jobs=work.n_jobs, plays=False, **study)
     if result.partial:
         raise KeyboardInterrupt

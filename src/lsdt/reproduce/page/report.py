@@ -20,10 +20,9 @@ from lsdt.reproduce.registry import ids_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lsdt.reproduce.campaign import Reproduction
-    from lsdt.reproduce.framework.claims import Claim
     from lsdt.reproduce.framework.experiment import Request
     from lsdt.reproduce.framework.part import Part
+    from lsdt.reproduce.runner import Reproduction
 
 _TITLE = "Learning from similarity and dissimilarity: the paper redone"
 _BEYOND_TITLE = "Learning from similarity and dissimilarity: beyond the paper"
@@ -31,7 +30,7 @@ _BEYOND_TITLE = "Learning from similarity and dissimilarity: beyond the paper"
 
 def write_page(done: Reproduction, request: Request, seed: int, command: str) -> None:
     """Write the page: one file that opens offline."""
-    sections = tuple(_section(part, done.claims[part.experiment.id]) for part in done.parts)
+    sections = tuple(_section(part) for part in done.parts)
     title = _BEYOND_TITLE if done.beyond else _TITLE
     page = Page(title, _lead(done), sections, _facts(done.parts, request, seed, command))
     with replace_file(done.page) as written:
@@ -61,19 +60,20 @@ def _what(done: Reproduction) -> str:
     return f"{every} of the paper on LSDT, run again from scratch."
 
 
-def _section(part: Part, claims: Sequence[Claim]) -> Section:
+def _section(part: Part) -> Section:
     it = part.experiment
+    discussion = it.discussion(part.tables)
     figure = part.folder / "figure.svg"
     return Section(
         id=it.id,
         title=it.title,
         paper=it.paper,
-        discussion=it.discussion(part.tables),
+        discussion=discussion,
         setting=part.setting,
         figure=figure if figure.exists() else None,
-        alt=f"{it.title}. {it.discussion(part.tables)}",
+        alt=f"{it.title}. {discussion}",
         table=it.table(part.tables),
-        claims=tuple(claims),
+        claims=tuple(part.claims),
         files=tuple(f"{it.id}/{name}" for name in part.files),
         seconds=part.seconds,
         reused=part.reused,

@@ -54,7 +54,7 @@ class Watcher(Protocol):
     def share(self, part: Experiment, done: float) -> None:
         """Called with the share of a part that is done, from 0 to 1."""
 
-    def end(self, part: Part, claims: list[Claim]) -> None:
+    def end(self, part: Part) -> None:
         """Called when a part is finished."""
 
 
@@ -66,8 +66,6 @@ class Reproduction:
     ----------
     parts : list of Part
         Finished parts in the order of the report.
-    claims : dict
-        The claims of every part, by its id.
     page : Path
         The page that shows everything.
     interrupted : tuple of str
@@ -77,10 +75,14 @@ class Reproduction:
     """
 
     parts: list[Part]
-    claims: dict[str, list[Claim]]
     page: Path
     interrupted: tuple[str, ...] = ()
     beyond: bool = False
+
+    @property
+    def claims(self) -> dict[str, list[Claim]]:
+        """The claims of every part, by its id."""
+        return {part.experiment.id: part.claims for part in self.parts}
 
     @property
     def counts(self) -> dict[str, int]:
@@ -96,7 +98,8 @@ class Reproduction:
     @property
     def missing(self) -> list[str]:
         """Ids of the parts that are not finished."""
-        return [name for name in ids_of(self.beyond) if name not in self.claims]
+        finished = {part.experiment.id for part in self.parts}
+        return [name for name in ids_of(self.beyond) if name not in finished]
 
 
 def reproduce(
@@ -272,7 +275,7 @@ class _Run:
         self.parts[each.id] = part
         self.under_way.remove(each)
         if self._watcher is not None:
-            self._watcher.end(part, each.claims(part.tables))
+            self._watcher.end(part)
 
 
 def _run_there(name: str, request: Request, work: Work, folder: Path) -> str:
@@ -299,8 +302,7 @@ def _report(
             if kept is not None:
                 parts[other] = kept
     shown = [parts[name] for name in ids if name in parts]
-    claims = {part.experiment.id: part.experiment.claims(part.tables) for part in shown}
-    done = Reproduction(shown, claims, folder / PAGE, interrupted, beyond)
+    done = Reproduction(shown, folder / PAGE, interrupted, beyond)
     if shown:
         write_page(done, request, seed, command)
         _write_claims(done, request, seed, folder / "claims.json")

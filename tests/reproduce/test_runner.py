@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from lsdt.errors import InvalidFile, InvalidInput, TooLarge
 from lsdt.plotting import save
-from lsdt.reproduce import Request, campaign, reproduce
+from lsdt.reproduce import Request, reproduce, runner
 from lsdt.reproduce.framework import part as parts_module
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.registry import IDS, experiments
@@ -96,7 +96,23 @@ def _with(part, monkeypatch, **changes):
         found = [it for it in original if it.id in only]
         return [Experiment(**{**vars(it), **changes}) if it.id == part else it for it in found]
 
-    monkeypatch.setattr("lsdt.reproduce.campaign.experiments", listed)
+    monkeypatch.setattr("lsdt.reproduce.runner.experiments", listed)
+
+
+def test_claims_and_discussion_are_made_once(tmp_path, monkeypatch):
+    (it,), made = experiments(FEW[:1]), []
+
+    def counted(name):
+        def made_by(tables):
+            made.append(name)
+            return getattr(it, name)(tables)
+
+        return made_by
+
+    _with(it.id, monkeypatch, **{name: counted(name) for name in ("claims", "discussion")})
+    done = reproduce(tmp_path, FEW[:1], TINY, watcher=Count(None))
+    assert done.counts
+    assert sorted(made) == ["claims", "discussion"]
 
 
 def _ending_in(part, compute, monkeypatch):
@@ -173,8 +189,8 @@ def test_a_watcher_hears_of_every_part(tmp_path):
             assert 0 <= done <= 1
             self.last = done
 
-        def end(self, part, claims):
-            self.heard.append(("end", part.experiment.id, len(claims), self.last))
+        def end(self, part):
+            self.heard.append(("end", part.experiment.id, len(part.claims), self.last))
 
     watcher = Watcher()
     reproduce(tmp_path, FEW[:1], TINY, watcher=watcher)
@@ -193,7 +209,7 @@ class Count:
     def share(self, part, done):
         assert part.id in self.begun
 
-    def end(self, part, claims):
+    def end(self, part):
         assert part.experiment.id in self.begun
         assert not part.reused
         self.ended.append(part.experiment.id)
@@ -226,7 +242,7 @@ def test_parts_in_processes_are_those_of_one(tmp_path, monkeypatch):
 
 
 def test_a_process_that_is_killed_is_told_of(tmp_path, monkeypatch):
-    monkeypatch.setattr(campaign, "_run_there", lambda *_: os._exit(1))
+    monkeypatch.setattr(runner, "_run_there", lambda *_: os._exit(1))
     with pytest.raises(TooLarge, match=r"ended from outside, .*; with n_jobs=1 \(--n-jobs 1\)"):
         reproduce(tmp_path, ["example-*", "fig-bstar-k"], TINY, n_jobs=2)
 
