@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from scipy.special import betaincinv, stdtrit
-
-
-def welch(first, second, level=0.95):
-    """Return the ends of the interval of a difference of two means (Welch 1947)."""
-    sizes = len(first), len(second)
-    means = sum(first) / sizes[0], sum(second) / sizes[1]
-    errors = [
-        sum((value - mean) ** 2 for value in values) / (size - 1) / size
-        for values, mean, size in zip((first, second), means, sizes, strict=True)
-    ]
-    freedom = sum(errors) ** 2 / sum(error**2 / (size - 1) for error, size in zip(errors, sizes, strict=True))
-    half = stdtrit(freedom, 0.5 + 0.5 * level) * math.sqrt(sum(errors))
-    return means[0] - means[1] - half, means[0] - means[1] + half
+from scipy.special import betaincinv
 
 
 def clopper_pearson(yes, count, level=0.95):

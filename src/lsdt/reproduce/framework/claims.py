@@ -15,7 +15,6 @@ by hand.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -52,6 +51,16 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the interval, for drawing; both are the value where there is no interval."""
+        low, high = (self.value if math.isnan(end) else end for end in self[1:])
+        return low, high
+
+    def columns(self, name: str) -> dict[str, float]:
+        """Return the estimate as columns of a table: the value under this name, ``low`` and ``high``."""
+        return {name: self.value, "low": self.low, "high": self.high}
 
 
 @dataclass(frozen=True)
@@ -154,23 +163,6 @@ def mean_of(values: ArrayLike) -> Estimate:
     """Return the mean over runs with its interval (Student's t)."""
     mean, low, high = interval(np.asarray(values, np.float64))
     return Estimate(float(mean), float(low), float(high))
-
-
-def difference_of(first: ArrayLike, second: ArrayLike) -> Estimate:
-    """Return the difference of the means of two independent samples with its interval (Welch's t)."""
-    from scipy.stats import ttest_ind
-
-    one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
-    value = float(one.mean() - two.mean())
-    if min(len(one), len(two)) < 2:
-        return Estimate(value, math.nan, math.nan)
-    if one.var() == two.var() == 0.0:
-        return Estimate(value, value, value)
-    with warnings.catch_warnings():
-        # scipy warns about a variance of 0, which is right where all runs agree.
-        warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
-        low, high = ttest_ind(one, two, equal_var=False).confidence_interval(LEVEL)
-    return Estimate(value, float(low), float(high))
 
 
 def deviation_ratio(first: ArrayLike, second: ArrayLike) -> Estimate:

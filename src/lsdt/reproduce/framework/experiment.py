@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     Setting = dict[str, Any]
     Tables = dict[str, pd.DataFrame]
 
-REPLICATIONS, BEYOND_REPLICATIONS = (
-    100,
-    200,
-)  # the paper's default, and that of contests, where differences are small
+REPLICATIONS = 100  # as in the paper
+BEYOND_REPLICATIONS = 200  # contests, where differences between policies are small
 MOST_REPLICATIONS = 10**6
+BEYOND_THE_PAPER = "beyond the paper"  # where the paper has what it does not have
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from lsdt import problems
 from lsdt.plotting.panels import Panel, draw_panels
 from lsdt.policies.policy import parse_policy
-from lsdt.reproduce.framework.claims import Claim, below, mean_of, number
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table, values_at
+from lsdt.reproduce.framework.claims import below, mean_of, number
+from lsdt.reproduce.framework.sampling import (
+    line_of,
+    note_on_runs,
+    regret_frame,
+    simulate_part,
+    summary_table,
+    values_at,
+)
 from lsdt.reproduce.framework.wording import colour_of, names_of, regret_comparison
-from lsdt.simulation import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -114,9 +119,9 @@ def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataF
     problem, policies = problem_of(setting), policies_of(setting)
     best = [int(np.argmax(problem.draw(work.seed, run).means)) for run in range(setting["replications"])]
     # No policy here uses the horizon, so a shorter run is the beginning of a longer one.
+    study = {"replications": setting["replications"], "plays": True, "progress": False}
     before, after = (
-        _simulate_with_plays(problem, policies, setting["replications"], work, rounds)
-        for rounds in (first, last)
+        simulate_part(problem, policies, work, horizon=rounds, **study) for rounds in (first, last)
     )
     rows = []
     for label, name in names_of(setting, policies, after).items():
@@ -130,23 +135,10 @@ def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataF
     return pd.DataFrame(rows)
 
 
-def _simulate_with_plays(
-    problem: problems.UniformProblem, policies: list[Policy], runs: int, work: Work, rounds: int
-) -> SimulationResult:
-    """Simulate some rounds and count the plays of every arm, all or nothing as in `simulate_part`."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="interrupted")
-        result = simulate(problem, policies, rounds, runs, work.seed, work.n_jobs, progress=False)
-    if result.partial:
-        raise KeyboardInterrupt
-    return result
-
-
 def regret_table(setting: Setting, result: SimulationResult) -> pd.DataFrame:
     """Return the regret of every policy, run and checkpoint."""
-    frame = result.to_frame().rename(columns={"replication": "run"})
-    frame["policy"] = frame["policy"].map(names_of(setting, policies_of(setting), result))
-    return frame[["policy", "run", "t", "regret"]]
+    frame = regret_frame(result)
+    return frame.assign(policy=frame["policy"].map(names_of(setting, policies_of(setting), result)))
 
 
 def regret_at(tables: Tables, policy: str, t: int = HORIZON) -> NDArray[np.float64]:
@@ -200,20 +192,6 @@ def lower(tables: Tables, first: str, second: str, t: int = HORIZON) -> Check:
     """Check that one policy has less regret than another after t rounds, run by run."""
     difference = regret_at(tables, first, t) - regret_at(tables, second, t)
     return below(f"regret of {first} minus {second} at T = {t:,}", mean_of(difference), 0.0)
-
-
-def lowest_claim(
-    tables: Tables,
-    name: str,
-    text: str,
-    paper: str,
-    first: str,
-    others: Sequence[str],
-    horizons: Sequence[int] = (HORIZON,),
-) -> Claim:
-    """Return the claim that a policy has less regret than each of the others, at each of these horizons."""
-    checks = [lower(tables, first, other, t) for other in others for t in horizons]
-    return Claim(name, text, paper, tuple(checks))
 
 
 def compare_at(tables: Tables, first: str, second: str, t: int = HORIZON) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.candidates import candidate_set
-from lsdt.reproduce.framework.claims import below, difference_of, mean_of
+from lsdt.reproduce.framework.claims import below, mean_of
 from lsdt.simulation import simulate
 from lsdt.simulation.result import interval
 
@@ -24,21 +22,28 @@ if TYPE_CHECKING:
     from lsdt.problems.problems import Problem
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Work
-    from lsdt.side_information import SideInformation
     from lsdt.simulation import SimulationResult
 
 
-def simulate_part(problem: Problem, policies: Any, work: Work, **study: Any) -> SimulationResult:
+def simulate_part(
+    problem: Problem, policies: Any, work: Work, *, plays: bool = False, **study: Any
+) -> SimulationResult:
     """Simulate for a part; Ctrl-C ends the part, since a report shows no partial study."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="interrupted")  # the runner reports it
-        result = simulate(problem, policies, seed=work.seed, n_jobs=work.n_jobs, plays=False, **study)
+        result = simulate(problem, policies, seed=work.seed, n_jobs=work.n_jobs, plays=plays, **study)
     if result.partial:
         raise KeyboardInterrupt
     return result
 
 
 _WORTH_PROCESSES = 10  # with fewer calls, starting processes takes longer than the calls
+
+
+def regret_frame(result: SimulationResult) -> pd.DataFrame:
+    """Return the regret of every policy, run and checkpoint."""
+    frame = result.to_frame().rename(columns={"replication": "run"})
+    return frame[["policy", "run", "t", "regret"]]
 
 
 def on_workers(call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], work: Work) -> list[Any]:
@@ -75,14 +80,6 @@ def table_over_grid(
     return pd.DataFrame(rows)
 
 
-PROPAGATION_RUNS = 25  # it takes milliseconds where the triangle rule takes microseconds
-
-
-def count_after_propagation(side: SideInformation, run: int, runs: int) -> float:
-    """Return how many arms propagation leaves; NaN from run number `runs` on, where it is not computed."""
-    return float(len(candidate_set(side, "propagation"))) if run < runs else math.nan
-
-
 def summary_table(table: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:
     """Return the mean of a column over runs with its 95% interval, for every combination of `by`."""
     import pandas as pd
@@ -102,24 +99,28 @@ def line_of(table: pd.DataFrame, label: str, x: str, column: str, **look: Any) -
     return Line(label, rows[x], rows[column], rows["low"], rows["high"], **look)
 
 
+def rows_at(table: pd.DataFrame, **where: Any) -> pd.DataFrame:
+    """Return the rows whose columns have these values."""
+    for key, value in where.items():
+        table = table[table[key] == value]
+    return table
+
+
 def values_at(table: pd.DataFrame, column: str, **where: Any) -> NDArray[np.float64]:
     """Return a column of the rows that match, in the order of the runs."""
-    rows = table
-    for key, value in where.items():
-        rows = rows[rows[key] == value]
-    values: NDArray[np.float64] = rows.sort_values("run")[column].to_numpy(np.float64)
+    rows = rows_at(table, **where).sort_values("run")
+    values: NDArray[np.float64] = rows[column].to_numpy(np.float64)
     return values
 
 
 def decrease_checks(
-    table: pd.DataFrame, x: str, column: str, places: Sequence[float], what: str, paired: bool = False
+    table: pd.DataFrame, x: str, column: str, places: Sequence[float], what: str
 ) -> tuple[Check, ...]:
-    """Check that the mean of a column falls from each of these values of x to the next."""
+    """Check that the mean of a column falls from each of these values of x to the next, run by run."""
     checks = []
     for before, after in itertools.pairwise(places):
         first, second = (values_at(table, column, **{x: place}) for place in (before, after))
-        change = mean_of(second - first) if paired else difference_of(second, first)
-        checks.append(below(f"{what} at {after:g} minus at {before:g}", change, 0.0))
+        checks.append(below(f"{what} at {after:g} minus at {before:g}", mean_of(second - first), 0.0))
     return tuple(checks)
 
 

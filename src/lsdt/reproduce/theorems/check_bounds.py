@@ -13,7 +13,13 @@ from lsdt.problems.problems import given, uniform
 from lsdt.problems.rewards import gaussian
 from lsdt.reproduce.framework.claims import Check, Claim, at_least, below, mean_of, number
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table
+from lsdt.reproduce.framework.sampling import (
+    line_of,
+    note_on_runs,
+    regret_frame,
+    simulate_part,
+    summary_table,
+)
 from lsdt.side_information import SideInformation, from_means
 from lsdt.theory import (
     graves_lai_constant,
@@ -118,7 +124,7 @@ def _complete_regret(setting: Setting, work: Work) -> pd.DataFrame:
             checkpoints=rounds,
             progress=False,
         )
-        frames.append(_tidy(result.to_frame(), "complete"))
+        frames.append(regret_frame(result).assign(information="complete"))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -134,12 +140,7 @@ def _partial_regret(setting: Setting, work: Work) -> pd.DataFrame:
         horizons=case["horizons"],
         progress=False,
     )
-    return _tidy(result.to_frame(), "partial")
-
-
-def _tidy(frame: pd.DataFrame, information: str) -> pd.DataFrame:
-    kept = frame[["policy", "replication", "t", "regret"]].rename(columns={"replication": "run"})
-    return kept.assign(information=information)
+    return regret_frame(result).assign(information="partial")
 
 
 def _complete_bounds(case: dict[str, Any]) -> pd.DataFrame:

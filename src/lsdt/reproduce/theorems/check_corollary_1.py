@@ -11,7 +11,14 @@ from lsdt.candidates import candidate_set
 from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, Estimate, always, at_most, below, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table
+from lsdt.reproduce.framework.sampling import (
+    line_of,
+    note_on_runs,
+    regret_frame,
+    rows_at,
+    simulate_part,
+    summary_table,
+)
 from lsdt.reproduce.theorems.block_graphs import BlockProblem, least_product
 from lsdt.reproduce.theorems.growth import FLAT, by_arms, power_of_arms
 from lsdt.side_information.layouts.subset import subset
@@ -123,9 +130,8 @@ def _regrets(setting: Setting, size: int, runs: int, work: Work) -> pd.DataFrame
             horizons=horizons if policy == "lsdt_psi" else horizons[:1],
             progress=False,
         )
-        frames.append(result.to_frame()[["policy", "replication", "t", "regret"]])
-    frame = pd.concat(frames, ignore_index=True).rename(columns={"replication": "run"})
-    return frame.assign(arms=problem.n_arms, class_size=size)
+        frames.append(regret_frame(result))
+    return pd.concat(frames, ignore_index=True).assign(arms=problem.n_arms, class_size=size)
 
 
 def _table(tables: Tables) -> pd.DataFrame:
@@ -233,19 +239,17 @@ def _growth(tables: Tables) -> pd.DataFrame:
 def _slope(tables: Tables, policy: str, at_least: int = 0) -> Estimate:
     """Return the power of K with which regret grows at the shorter horizon."""
     rows = tables["regret"]
-    return power_of_arms(rows[(rows["policy"] == policy) & (rows["t"] == rows["t"].min())], at_least)
+    return power_of_arms(rows_at(rows, policy=policy, t=rows["t"].min()), at_least)
 
 
 def _discussion(tables: Tables) -> str:
     table, covers, (short, long) = _table(tables), tables["domination"], _horizons(tables)
-    psi, ucb = (
-        table[(table["policy"] == name) & (table["t"] == short)].set_index("arms") for name in _POLICIES
-    )
+    psi, ucb = (rows_at(table, policy=name, t=short).set_index("arms") for name in _POLICIES)
     grown = _growth(tables).mean()
     slopes = {name: number(_slope(tables, name).value) for name in _POLICIES}
     sizes = covers.groupby("p")["class_size"].max()
     told = " and ".join(
-        f"{number(covers[(covers['p'] == p) & (covers['class_size'] == size)]['bottom_share'].mean())} "
+        f"{number(rows_at(covers, p=p, class_size=size)['bottom_share'].mean())} "
         f"for {size} arms at p = {p:.2f} (1/p is {number(1 / p)})"
         for p, size in sizes.items()
     )

@@ -15,6 +15,7 @@ from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
     line_of,
     note_on_runs,
+    regret_frame,
     simulate_part,
     summary_table,
     uniform_means,
@@ -91,8 +92,7 @@ def _line_regret(setting: Setting, n_arms: int, work: Work) -> pd.DataFrame:
         checkpoints=1,
         progress=False,
     )
-    frame = result.to_frame()[["policy", "replication", "t", "regret"]].rename(columns={"replication": "run"})
-    return frame.assign(arms=n_arms)
+    return regret_frame(result).assign(arms=n_arms)
 
 
 def _extremes(setting: Setting, work: Work) -> pd.DataFrame:

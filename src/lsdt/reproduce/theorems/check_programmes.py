@@ -21,7 +21,7 @@ from lsdt.reproduce.framework.claims import (
     share_of,
 )
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, summary_table, uniform_means
+from lsdt.reproduce.framework.sampling import line_of, note_on_runs, rows_at, summary_table, uniform_means
 from lsdt.reproduce.theorems.exploration_values import (
     degree_claim,
     degrees_and_values,
@@ -280,7 +280,7 @@ def _p1_claim(rows: pd.DataFrame) -> Claim:
 
 def _connectivity_claim(sizes: pd.DataFrame) -> Claim:
     largest = sizes["arms"].max()
-    shrinking = sizes[(sizes["rule"] == _SHRINKING) & (sizes["arms"] == largest)]
+    shrinking = rows_at(sizes, rule=_SHRINKING, arms=largest)
     connected = sizes[sizes["connected"]]
     return Claim(
         "bstar-argument",

@@ -12,6 +12,7 @@ import pytest
 from lsdt.reproduce.framework import regret_figures, wording
 from lsdt.reproduce.framework.claims import FAILS, HOLDS
 from lsdt.reproduce.framework.experiment import Request, Work
+from lsdt.reproduce.framework.sampling import simulate_part
 from lsdt.reproduce.registry import experiment
 
 PARTS = (
@@ -131,7 +132,15 @@ def test_early_plays_are_those_of_the_study(computed):
     assert (plays.loc[plays["policy"] == wording.UCB1, "arms"] == 100).all()  # every arm once, first of all
     assert (plays.loc[plays["policy"] == wording.UCB1, "on_best"] <= 0.02).all()
     early, late = (
-        regret_figures._simulate_with_plays(regret_figures.problem_of(setting), ["lsdt_csi"], 3, Work(), t)
+        simulate_part(
+            regret_figures.problem_of(setting),
+            "lsdt_csi",
+            Work(),
+            plays=True,
+            horizon=t,
+            replications=3,
+            progress=False,
+        )
         for t in (50, 100)
     )
     assert (late.plays("lsdt_csi") >= early.plays("lsdt_csi")).all()

@@ -7,8 +7,8 @@ import pytest
 from lsdt.reproduce.framework import wording
 from lsdt.reproduce.framework.claims import FAILS, HOLDS
 from lsdt.reproduce.paper.regret import running_times
-from lsdt.reproduce.paper.regret.table_time_csi import EXPERIMENT
 
+EXPERIMENT = running_times.EXPERIMENTS["table-time-csi"]
 ORDER = (
     wording.UCB1,
     wording.LSDT_CSI,

@@ -20,7 +20,7 @@ from lsdt.policies.registry import available, specification
 from lsdt.policies.situation import Situation
 from lsdt.policies.specification import Choice
 from lsdt.reproduce.beyond.contests.shapes import UNIFORM, contest_problem
-from lsdt.reproduce.framework.sampling import simulate_part
+from lsdt.reproduce.framework.sampling import regret_frame, simulate_part
 from lsdt.reproduce.framework.wording import contest_name
 from lsdt.side_information.layouts.subset import subset
 
@@ -133,12 +133,11 @@ def play_contest(setting: Setting, work: Work) -> Tables:
         checkpoints=min(CHECKPOINTS, setting["horizon"]),
         progress=work.done,
     )
-    frame = result.to_frame().rename(columns={"replication": "run"})
+    frame = regret_frame(result)
     named = dict(zip(result.policies, names, strict=True))
-    frame["policy"] = frame["policy"].map(named)
     seconds = {named[policy.label]: result.seconds(policy) for policy in policies}
     return {
-        "regret": frame[["policy", "run", "t", "regret"]],
+        "regret": frame.assign(policy=frame["policy"].map(named)),
         "policies": _frame({"policy": names, "word": admitted}),
         "times": _frame(
             {

@@ -15,9 +15,9 @@ import numpy as np
 
 from lsdt.plotting.panels import Dot, draw_dots
 from lsdt.reproduce.beyond.contests.contest import available_words, contest_setting, play_contest
-from lsdt.reproduce.beyond.contests.results import BEYOND, OURS, WORST, mean_dot
+from lsdt.reproduce.beyond.contests.results import OURS, WORST, mean_dot
 from lsdt.reproduce.framework.claims import Claim, always, mean_of, number, share_of
-from lsdt.reproduce.framework.experiment import Experiment
+from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
 from lsdt.reproduce.framework.sampling import note_on_runs, values_at
 
 if TYPE_CHECKING:
@@ -116,14 +116,12 @@ def _table(tables: Tables) -> pd.DataFrame:
 
     rows = []
     for problem, policy, regret, linear in _rows(tables):
-        mean, share = mean_of(regret), share_of(linear)
+        share = share_of(linear)
         rows.append(
             {
                 "problem": problem,
                 "policy": policy,
-                "regret": mean.value,
-                "low": mean.low,
-                "high": mean.high,
+                **mean_of(regret).columns("regret"),
                 "95% of runs below": float(np.quantile(regret, WORST)),
                 "worst run": float(regret.max()),
                 "linear runs": int(linear.sum()),
@@ -168,7 +166,7 @@ def _claims(tables: Tables) -> list[Claim]:
         f"In {_HORIZON:,} rounds no run of soft closure has linear regret (read: none whose second half "
         f"costs {_AS_BEFORE:g} of the first or more, and as much as an arm that can be told from the best)."
     )
-    return [Claim("soft-no-lock-in", text, BEYOND, checks)]
+    return [Claim("soft-no-lock-in", text, BEYOND_THE_PAPER, checks)]
 
 
 def _discussion(tables: Tables) -> str:
@@ -195,7 +193,7 @@ def _discussion(tables: Tables) -> str:
 EXPERIMENT = Experiment(
     id="beyond-long",
     title="Runs that keep losing: 10,000 rounds",
-    paper=BEYOND,
+    paper=BEYOND_THE_PAPER,
     setting=_setting,
     compute=_compute,
     table=_table,

@@ -20,6 +20,7 @@ from lsdt.reproduce.framework.claims import (
     number,
     ratio_of,
 )
+from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER
 from lsdt.reproduce.framework.sampling import line_of, note_on_runs
 from lsdt.reproduce.framework.wording import CONTEST_COLOURS, regret_comparison, with_interval
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Tables
 
-BEYOND = "beyond the paper"
 OURS = "soft_closure"
 WORST = 0.95  # the quantile that is shown as the worst case
 _RARE = 0.99
@@ -71,13 +71,11 @@ def standings(tables: Tables) -> pd.DataFrame:
     steps = tables["times"].set_index("policy")["us_per_step"]
     rows = []
     for name, values in regret.items():
-        mean, behind = mean_of(values), mean_of(values - winner)
+        behind = mean_of(values - winner)
         rows.append(
             {
                 "policy": name,
-                "regret": mean.value,
-                "low": mean.low,
-                "high": mean.high,
+                **mean_of(values).columns("regret"),
                 "behind the first": behind.value,
                 "behind, from": behind.low,
                 "behind, to": behind.high,
@@ -118,7 +116,7 @@ def draw_contest(tables: Tables, title: str) -> Figure:
 
 def mean_dot(row: str, mean: Estimate, log: bool) -> Dot:
     """Return a mean with its interval; on a logarithmic axis an interval that reaches 0 is cut."""
-    low, high = (mean.value if math.isnan(end) else end for end in mean[1:])
+    low, high = mean.ends
     return Dot(row, MEAN, mean.value, max(low, _CUT * mean.value) if log else low, high)
 
 
@@ -150,7 +148,7 @@ def lowest_claim(tables: Tables, name: str, where: str) -> Claim:
     text = (
         f"{where}, soft closure has the least regret of all policies, or is within the interval of the least."
     )
-    return Claim(name, text, BEYOND, (check,))
+    return Claim(name, text, BEYOND_THE_PAPER, (check,))
 
 
 def ratio_claim(tables: Tables, name: str, where: str, other: str, limit: float) -> Claim:
@@ -162,7 +160,7 @@ def ratio_claim(tables: Tables, name: str, where: str, other: str, limit: float)
         ratio = ratio_of(regret[ours], regret[theirs])
         check = at_most(f"regret of {ours} over that of {theirs}", ratio, limit)
     told = f"{where}, the regret of soft closure is at most 1/{1 / limit:g} of that of {theirs or other}."
-    return Claim(name, told, BEYOND, (check,))
+    return Claim(name, told, BEYOND_THE_PAPER, (check,))
 
 
 def contest_discussion(tables: Tables) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.reproduce.beyond.contests.contest import contest_setting, larger_setting, play_contest
 from lsdt.reproduce.beyond.contests.results import (
-    BEYOND,
     contest_discussion,
     draw_contest,
     lowest_claim,
@@ -15,7 +14,7 @@ from lsdt.reproduce.beyond.contests.results import (
     standings,
 )
 from lsdt.reproduce.beyond.contests.shapes import SHAPES
-from lsdt.reproduce.framework.experiment import Experiment
+from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -129,7 +128,7 @@ EXPERIMENTS = {
     name: Experiment(
         id=name,
         title=contest.title,
-        paper=BEYOND,
+        paper=BEYOND_THE_PAPER,
         setting=contest.setting,
         compute=play_contest,
         table=standings,

@@ -21,9 +21,9 @@ from lsdt.agent.learner import Learner
 from lsdt.plotting.panels import Dot, draw_dots
 from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.policy import parse_policy
-from lsdt.reproduce.framework.claims import Claim, at_most, mean_of, number, ratio_of, share_of
-from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import on_workers
+from lsdt.reproduce.framework.claims import Claim, Estimate, at_most, mean_of, number, ratio_of, share_of
+from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
+from lsdt.reproduce.framework.sampling import on_workers, rows_at
 from lsdt.storage import Event, Kind
 
 if TYPE_CHECKING:
@@ -197,8 +197,7 @@ def _play(
 
 
 def _of(tables: Tables, world: str, method: str) -> pd.DataFrame:
-    table = tables["runs"]
-    return table[(table["world"] == world) & (table["method"] == method)]
+    return rows_at(tables["runs"], world=world, method=method)
 
 
 def _table(tables: Tables) -> pd.DataFrame:
@@ -206,17 +205,14 @@ def _table(tables: Tables) -> pd.DataFrame:
 
     rows = []
     for (world, method), group in tables["runs"].groupby(["world", "method"], sort=False, observed=True):
-        share, later = mean_of(group["old_share"]), mean_of(group["regret_after"])
         noticed = group["noticed"].notna()
         rows.append(
             {
                 "setting": WORLDS[str(world)].title,
                 "policy": method,
-                "on old arms": share.value,
-                "low": share.low,
-                "high": share.high,
+                **mean_of(group["old_share"]).columns("on old arms"),
                 "regret before": float(group["regret_before"].mean()),
-                "regret after": later.value,
+                "regret after": mean_of(group["regret_after"]).value,
                 "change noticed": float(noticed.mean()) if world != STILL else math.nan,
                 "after rounds": float(group["noticed"].median()) if noticed.any() else math.nan,
                 "runs": len(group),
@@ -230,8 +226,8 @@ def _draw(tables: Tables) -> Figure:
     moved = shown[shown["setting"] != WORLDS[STILL].title]
     dots = []
     for row in moved.itertuples(index=False):
-        setting, method, value, low, high = row[:5]
-        dots.append(Dot(method, setting, value, *(value if math.isnan(end) else end for end in (low, high))))
+        setting, method, *estimate = row[:5]
+        dots.append(Dot(method, setting, estimate[0], *Estimate(*estimate).ends))
     return draw_dots(
         dots,
         "share of the rounds after the change that is spent on old arms",
@@ -261,10 +257,7 @@ def _claims(tables: Tables) -> list[Claim]:
         first, second = (_of(tables, "mirrored", name) for name in (forgetting, plain))
         ratio = ratio_of(first["old_share"], second["old_share"])
         left.append(at_most(f"rounds on old arms over those without, {plain}", ratio, 0.5))
-        extra = [
-            _of(tables, STILL, name).eval("regret_before + regret_after") for name in (forgetting, plain)
-        ]
-        more = extra[0].to_numpy() - extra[1].to_numpy()
+        more = _regret(tables, forgetting) - _regret(tables, plain)
         mean = mean_of(more / (2.0 * _of(tables, STILL, plain)["rounds"].to_numpy()))
         price.append(at_most(f"more regret a round where nothing changes, {plain}", mean, _PRICE))
     alarms = tables["runs"].groupby("run", observed=True)["false_alarm"].any()
@@ -273,19 +266,19 @@ def _claims(tables: Tables) -> list[Claim]:
             "drift-left-sooner",
             "Where all means are mirrored, policies that know relations spend at most half of the rounds on "
             "old arms once they forget, with a half-life of 200 rounds.",
-            "beyond the paper",
+            BEYOND_THE_PAPER,
             tuple(left),
         ),
         Claim(
             "drift-price",
             f"Where nothing changes, forgetting costs these policies at most {_PRICE:g} a round.",
-            "beyond the paper",
+            BEYOND_THE_PAPER,
             tuple(price),
         ),
         Claim(
             "drift-false-alarms",
             "The test lists an arm that has not changed in at most a share of its risk of the runs.",
-            "beyond the paper",
+            BEYOND_THE_PAPER,
             (at_most("runs with a false alarm, of any policy", share_of(alarms), _RISK),),
         ),
     ]
@@ -312,7 +305,7 @@ def _discussion(tables: Tables) -> str:
 EXPERIMENT = Experiment(
     id="beyond-drift",
     title="Means that change: with and without forgetting",
-    paper="beyond the paper",
+    paper=BEYOND_THE_PAPER,
     setting=_setting,
     compute=_compute,
     table=_table,

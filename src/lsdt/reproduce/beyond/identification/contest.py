@@ -23,8 +23,8 @@ from lsdt.policies.stopping import StoppingRule
 from lsdt.reproduce.beyond.identification.arenas import ARENAS
 from lsdt.reproduce.beyond.identification.baselines import RULES, play
 from lsdt.reproduce.framework.claims import Claim, at_most, mean_of, number, ratio_of, share_of
-from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import on_workers
+from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
+from lsdt.reproduce.framework.sampling import on_workers, rows_at
 from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -204,8 +204,7 @@ def _play_others(
 
 
 def _of(tables: Tables, arena: str, method: str) -> pd.DataFrame:
-    table = tables["tries"]
-    return table[(table["arena"] == arena) & (table["method"] == method)]
+    return rows_at(tables["tries"], arena=arena, method=method)
 
 
 def _wrong(rows: pd.DataFrame) -> NDArray[np.bool_]:
@@ -224,18 +223,15 @@ def _table(tables: Tables) -> pd.DataFrame:
         tries = group["tries"].dropna().to_numpy(np.float64)
         if not len(tries):  # contradictions were noticed in every run
             tries = np.full(1, np.nan)
-        mean, wrong = mean_of(tries), _wrong(group)
         rows.append(
             {
                 "setting": ARENAS[str(arena)].title,
                 "method": method,
-                "tries": mean.value,
-                "low": mean.low,
-                "high": mean.high,
+                **mean_of(tries).columns("tries"),
                 "median": float(np.median(tries)),
                 "95% of runs below": float(np.quantile(tries, 0.95)),
                 "cut off": int((tries >= _MOST_TRIES).sum()),
-                "errors": int(wrong.sum()),
+                "errors": int(_wrong(group).sum()),
                 "runs": len(group),
                 "noticed": int(group["noticed"].sum()),
             }
@@ -287,14 +283,14 @@ def _claims(tables: Tables) -> list[Claim]:
         Claim(
             "identify-errors",
             "An arm that is named as known is within the tolerance of the best, but for a share of delta.",
-            "beyond the paper",
+            BEYOND_THE_PAPER,
             errors,
         ),
         Claim(
             "identify-few-tries",
             "With complete information, and with half of the relations, it takes at most a tenth of the "
             "tries of the best way that knows no relations.",
-            "beyond the paper",
+            BEYOND_THE_PAPER,
             tuple(ratios),
         ),
     ]
@@ -322,7 +318,7 @@ def _discussion(tables: Tables) -> str:
 EXPERIMENT = Experiment(
     id="beyond-identify",
     title="Which arm is the best, and when that is known",
-    paper="beyond the paper",
+    paper=BEYOND_THE_PAPER,
     setting=_setting,
     compute=_compute,
     table=_table,

@@ -7,7 +7,6 @@ than 90 answers.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +14,9 @@ import numpy as np
 from lsdt.plotting.panels import Dot, draw_dots
 from lsdt.reproduce.beyond.inquiry.askers import WAYS
 from lsdt.reproduce.beyond.inquiry.judges import KINDS, Judge
-from lsdt.reproduce.framework.claims import Claim, always, at_most, below, mean_of, number, ratio_of
-from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import on_workers
+from lsdt.reproduce.framework.claims import Claim, Estimate, always, at_most, below, mean_of, number, ratio_of
+from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
+from lsdt.reproduce.framework.sampling import on_workers, rows_at
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,8 +86,7 @@ def _play(setting: Setting, seed: int, run: int, game: int) -> dict[str, Any]:
 
 
 def _of(tables: Tables, kind: str, way: str) -> pd.DataFrame:
-    table = tables["runs"]
-    return table[(table["kind"] == kind) & (table["way"] == way)]
+    return rows_at(tables["runs"], kind=kind, way=way)
 
 
 def _table(tables: Tables) -> pd.DataFrame:
@@ -96,14 +94,11 @@ def _table(tables: Tables) -> pd.DataFrame:
 
     rows = []
     for (kind, way), group in tables["runs"].groupby(["kind", "way"], sort=False, observed=True):
-        mean = mean_of(group["answers"])
         rows.append(
             {
                 "answers are": KINDS[str(kind)],
                 "asked about": way,
-                "answers": mean.value,
-                "low": mean.low,
-                "high": mean.high,
+                **mean_of(group["answers"]).columns("answers"),
                 "median": float(group["answers"].median()),
                 "most": int(group["answers"].max()),
                 "arms left": float(group["left"].mean()),
@@ -117,8 +112,8 @@ def _table(tables: Tables) -> pd.DataFrame:
 def _draw(tables: Tables) -> Figure:
     dots = []
     for row in _table(tables).itertuples(index=False):
-        kind, way, value, low, high = row[:5]
-        dots.append(Dot(way, kind, value, *(value if math.isnan(end) else end for end in (low, high))))
+        kind, way, *estimate = row[:5]
+        dots.append(Dot(way, kind, estimate[0], *Estimate(*estimate).ends))
     return draw_dots(
         dots,
         "answers until few arms are left",
@@ -147,26 +142,26 @@ def _claims(tables: Tables) -> list[Claim]:
             "inquiry-few-answers",
             "lsdt.Inquiry leaves at most 10 of 100 arms after at most 600 answers of similar or dissimilar, "
             "and after at most 250 of better, worse or about equal.",
-            "beyond the paper",
+            BEYOND_THE_PAPER,
             tuple(few),
         ),
         Claim(
             "inquiry-fewer-than-others",
             "It takes fewer answers than random pairs and than the most uncertain pairs, with each kind of "
             "answer.",
-            "beyond the paper",
+            BEYOND_THE_PAPER,
             tuple(fewer),
         ),
         Claim(
             "inquiry-ranges",
             "Answers that say by how much, to within epsilon, are fewer than those that say which is better.",
-            "beyond the paper",
+            BEYOND_THE_PAPER,
             (below("answers by how much over those that say which", ranges, 1.0),),
         ),
         Claim(
             "inquiry-best-kept",
             "Where answers are right the best arm is never lost.",
-            "beyond the paper",
+            BEYOND_THE_PAPER,
             (always("runs that keep the best arm", right["kept"]),),
         ),
     ]
@@ -188,7 +183,7 @@ def _discussion(tables: Tables) -> str:
 EXPERIMENT = Experiment(
     id="beyond-inquiry",
     title="Which pair to ask about next",
-    paper="beyond the paper",
+    paper=BEYOND_THE_PAPER,
     setting=_setting,
     compute=_compute,
     table=_table,

@@ -9,8 +9,8 @@ from lsdt.candidates import candidate_set, triangle_survivors
 from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.plotting.style import COLOURS
 from lsdt.reproduce.framework.claims import Claim, at_least, at_most, mean_of
-from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import summary_table, values_at
+from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
+from lsdt.reproduce.framework.sampling import rows_at, summary_table, values_at
 
 if TYPE_CHECKING:
     import numpy as np
@@ -90,8 +90,7 @@ def _draw(tables: Tables) -> Figure:
         lines = []
         for number, method in enumerate(METHODS):
             for dashes, arms in enumerate(sizes[::-1]):
-                is_here = (rows["locality"] == locality) & (rows["method"] == method) & (rows["arms"] == arms)
-                here = rows[is_here]
+                here = rows_at(rows, locality=locality, method=method, arms=arms)
                 lines.append(
                     Line(
                         f"{method}, {arms:,} arms",
@@ -108,42 +107,30 @@ def _draw(tables: Tables) -> Figure:
     return draw_panels(panels, "Arms left of very many, epsilon 0.1", note, 3.8)
 
 
-def _left(tables: Tables, locality: float, relations: int, method: str) -> NDArray[np.float64]:
+def _left(tables: Tables, locality: float, relations: int) -> NDArray[np.float64]:
+    """Return the share that propagation leaves of the largest number of arms, run by run."""
     table = tables["left"]
-    return values_at(
-        table,
-        "share",
-        arms=table["arms"].max(),
-        locality=locality,
-        relations=relations,
-        method=method,
-    )
+    where = {"locality": locality, "relations": relations, "method": "propagation"}
+    return values_at(table, "share", arms=table["arms"].max(), **where)
 
 
 def _claims(tables: Tables) -> list[Claim]:
     fewest, most = tables["left"]["relations"].min(), tables["left"]["relations"].max()
-    few = [
-        at_least(
-            f"share left with {fewest} relations an arm, {word}",
-            mean_of(_left(tables, locality, fewest, "propagation")),
-            0.95,
+    checks = [
+        judge(
+            f"share left with {relations} relations an arm, {word}",
+            mean_of(_left(tables, locality, relations)),
+            limit,
         )
-        for locality, word in _LOCALITIES.items()
-    ]
-    many = [
-        at_most(
-            f"share left with {most} relations an arm, {word}",
-            mean_of(_left(tables, locality, most, "propagation")),
-            0.1,
-        )
+        for judge, relations, limit in ((at_least, fewest, 0.95), (at_most, most, 0.1))
         for locality, word in _LOCALITIES.items()
     ]
     return [
         Claim(
             "massive-elimination-begins",
             "With few relations an arm nothing can be excluded; with enough of them nearly all arms are.",
-            "beyond the paper",
-            (*few, *many),
+            BEYOND_THE_PAPER,
+            tuple(checks),
         )
     ]
 
@@ -154,7 +141,7 @@ def _discussion(tables: Tables) -> str:
     for locality, word in _LOCALITIES.items():
         begins = []
         for method in METHODS:
-            here = rows[(rows["arms"] == arms) & (rows["locality"] == locality) & (rows["method"] == method)]
+            here = rows_at(rows, locality=locality, method=method, arms=arms)
             gone = here[here["share"] < 0.5]["relations"]
             begins.append(
                 f"{int(gone.min())} with {method}"
@@ -173,7 +160,7 @@ def _discussion(tables: Tables) -> str:
 EXPERIMENT = Experiment(
     id="beyond-massive",
     title="Very many arms: where elimination begins",
-    paper="beyond the paper",
+    paper=BEYOND_THE_PAPER,
     setting=_setting,
     compute=_compute,
     table=_table,

@@ -12,7 +12,14 @@ from lsdt.policies.policy import Policy
 from lsdt.reproduce.beyond.massive.random_subset import RandomSubset
 from lsdt.reproduce.framework.claims import Claim, at_most, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table, values_at
+from lsdt.reproduce.framework.sampling import (
+    line_of,
+    note_on_runs,
+    regret_frame,
+    simulate_part,
+    summary_table,
+    values_at,
+)
 from lsdt.reproduce.framework.wording import with_interval
 
 if TYPE_CHECKING:
@@ -89,8 +96,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
         checkpoints=50,
         progress=work.done,
     )
-    frame = result.to_frame().rename(columns={"replication": "run"})
-    frame["arms"], frame["relations"] = setting["arms"], setting["relations_per_arm"]
+    frame = regret_frame(result).assign(arms=setting["arms"], relations=setting["relations_per_arm"])
     return {"regret": frame[["policy", "run", "t", "arms", "relations", "regret"]]}
 
 

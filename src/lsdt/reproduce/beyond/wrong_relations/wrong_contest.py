@@ -6,7 +6,6 @@ for every policy.
 
 from __future__ import annotations
 
-import math
 import warnings
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,13 +16,12 @@ from lsdt import problems
 from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.policies.policy import parse_policy
 from lsdt.reproduce.beyond.contests.contest import available_words
-from lsdt.reproduce.beyond.contests.results import BEYOND, WORST
+from lsdt.reproduce.beyond.contests.results import WORST
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import RobustPolicy, WrongProblem
 from lsdt.reproduce.framework.claims import CONFIRMED, REFUTED, Check, Claim, mean_of, number, share_of
-from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import note_on_runs
+from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
+from lsdt.reproduce.framework.sampling import note_on_runs, simulate_part, values_at
 from lsdt.reproduce.framework.wording import CONTEST_COLOURS, contest_name
-from lsdt.simulation import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -122,27 +120,21 @@ def _simulate(setting: Setting, problem: WrongProblem, work: Work) -> Simulation
     """Simulate, counting the plays of the second half; warnings about contradictions are expected."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = simulate(
+        return simulate_part(
             problem,
             _policies(setting),
-            setting["horizon"],
-            setting["replications"],
-            work.seed,
-            work.n_jobs,
+            work,
+            plays=True,
+            horizon=setting["horizon"],
+            replications=setting["replications"],
             checkpoints=1,
             plays_after=setting["horizon"] // 2,
             progress=work.done,
         )
-    if result.partial:
-        raise KeyboardInterrupt
-    return result
 
 
 def _at(tables: Tables, wrong: float, policy: str, column: str) -> NDArray[np.float64]:
-    runs = tables["runs"]
-    rows = runs[(runs["wrong"] == wrong) & (runs["policy"] == policy)].sort_values("run")
-    values: NDArray[np.float64] = rows[column].to_numpy(np.float64)
-    return values
+    return values_at(tables["runs"], column, wrong=wrong, policy=policy)
 
 
 def _shares(tables: Tables) -> list[float]:
@@ -164,14 +156,12 @@ def wrong_standings(tables: Tables) -> pd.DataFrame:
     for wrong in _shares(tables):
         for name in _names(tables).values():
             regret, out = (_at(tables, wrong, name, column) for column in ("regret", "out"))
-            mean, share = mean_of(regret), share_of(out)
+            share = share_of(out)
             rows.append(
                 {
                     "wrong (%)": 100.0 * wrong,
                     "policy": name,
-                    "regret": mean.value,
-                    "low": mean.low,
-                    "high": mean.high,
+                    **mean_of(regret).columns("regret"),
                     "95% of runs below": float(np.quantile(regret, WORST)),
                     "best arm out (%)": 100.0 * share.value,
                     "out, from (%)": 100.0 * share.low,
@@ -191,7 +181,7 @@ def draw_wrong(tables: Tables, title: str) -> Figure:
         colour = CONTEST_COLOURS["ts@paper" if word == _ROBUST else word]
         regret = [_at(tables, wrong, name, "regret") for wrong in shares]
         mean = [mean_of(values) for values in regret]
-        low, high = ([it.value if math.isnan(it[end]) else it[end] for it in mean] for end in (1, 2))
+        low, high = zip(*(it.ends for it in mean), strict=True)
         out = [100.0 * _at(tables, wrong, name, "out").mean() for wrong in shares]
         worst = [float(np.quantile(values, WORST)) for values in regret]
         middle = [it.value for it in mean]
@@ -224,7 +214,7 @@ def best_arm_claims(tables: Tables, name: str, where: str) -> list[Claim]:
         f"{where}, the best arm is out in at most {_MOST_OUT:.0%} of the runs of LSDT-Watchful when at most "
         f"{_MOST_WRONG:.0%} of the relations are wrong (read: of these runs, not of all there could be)."
     )
-    return [Claim(name, text, BEYOND, checks)]
+    return [Claim(name, text, BEYOND_THE_PAPER, checks)]
 
 
 def _best_arm_check(what: str, out: NDArray[np.float64]) -> Check:
@@ -285,7 +275,7 @@ EXPERIMENTS = {
     name: Experiment(
         id=name,
         title=contest.title,
-        paper=BEYOND,
+        paper=BEYOND_THE_PAPER,
         setting=contest.setting,
         compute=play_wrong,
         table=wrong_standings,

@@ -11,7 +11,7 @@ from lsdt.plotting import plot_candidates
 from lsdt.reproduce.framework.certificates import makes_best
 from lsdt.reproduce.framework.claims import Claim, always, number
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.paper.candidates.random_graphs import EPSILONS, SHARES, partial_trial
+from lsdt.reproduce.paper.candidates.random_graphs import EPSILONS, SHARES, partial_trial, trials_of
 from lsdt.side_information import SideInformation
 from lsdt.side_information.examples import ARMS, EPSILON, MEANS, OTHER_MEANS, example
 
@@ -62,17 +62,11 @@ def _compute(setting: Setting, work: Work) -> Tables:
     words = ["similar"] * side.n_similar + ["dissimilar"] * side.n_dissimilar
     names = np.array(setting["arms"])[pairs]
     relations = pd.DataFrame({"a": names[:, 0], "b": names[:, 1], "relation": words})
-    return {"arms": arms, "relations": relations, "trials": _trials(setting["random_graphs"], work)}
-
-
-def _trials(graphs: Setting, work: Work) -> pd.DataFrame:
-    import pandas as pd
-
-    trials = []
-    for run in range(graphs["replications"]):
-        trials.append(partial_trial(graphs["arms"], work.seed, run))
-        work.done((run + 1) / graphs["replications"])
-    return pd.DataFrame(trials)
+    return {
+        "arms": arms,
+        "relations": relations,
+        "trials": trials_of(partial_trial, setting["random_graphs"], work),
+    }
 
 
 def _table(tables: Tables) -> pd.DataFrame:

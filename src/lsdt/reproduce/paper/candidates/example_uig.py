@@ -8,7 +8,7 @@ from lsdt.candidates import candidate_set
 from lsdt.plotting import plot_candidates
 from lsdt.reproduce.framework.claims import Claim, always
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.paper.candidates.random_graphs import EPSILONS, complete_trial
+from lsdt.reproduce.paper.candidates.random_graphs import EPSILONS, complete_trial, trials_of
 from lsdt.side_information import from_means
 from lsdt.side_information.examples import ARMS, EPSILON, MEANS
 
@@ -36,19 +36,12 @@ def _setting(request: Request) -> Setting:
 
 
 def _compute(setting: Setting, work: Work) -> Tables:
-    import pandas as pd
-
     side = from_means(setting["means"], setting["epsilon"], arm_ids=setting["arms"])
     arms = candidate_set(side, "anchors").to_frame()
     arms["class"] += 1
     arms.insert(1, "mean", setting["means"])
     arms["epsilon"] = setting["epsilon"]
-    graphs = setting["random_graphs"]
-    trials = []
-    for run in range(graphs["replications"]):
-        trials.append(complete_trial(graphs["arms"], work.seed, run))
-        work.done((run + 1) / graphs["replications"])
-    return {"arms": arms, "trials": pd.DataFrame(trials)}
+    return {"arms": arms, "trials": trials_of(complete_trial, setting["random_graphs"], work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:

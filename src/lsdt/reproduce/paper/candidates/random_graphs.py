@@ -11,11 +11,27 @@ from lsdt.reproduce.framework.certificates import makes_best
 from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
     from numpy.typing import NDArray
+
+    from lsdt.reproduce.framework.experiment import Setting, Work
 
 EPSILONS = (0.1, 0.9)
 SHARES = (0.2, 0.9)
 _COMPLETE, _PARTIAL = 1, 2  # numbers of random streams
+
+
+def trials_of(trial: Callable[..., dict[str, Any]], graphs: Setting, work: Work) -> pd.DataFrame:
+    """Return one row per replication: what a trial finds on its random graph."""
+    import pandas as pd
+
+    rows = []
+    for run in range(graphs["replications"]):
+        rows.append(trial(graphs["arms"], work.seed, run))
+        work.done((run + 1) / graphs["replications"])
+    return pd.DataFrame(rows)
 
 
 def complete_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any]:

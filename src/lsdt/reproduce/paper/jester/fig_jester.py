@@ -26,7 +26,7 @@ from lsdt.reproduce.framework.claims import (
     share_of,
 )
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import values_at
+from lsdt.reproduce.framework.sampling import rows_at, values_at
 from lsdt.reproduce.framework.wording import LSDT_PSI, TS_ON_B0, UCB1, UCB1_ON_B0, with_interval
 from lsdt.reproduce.paper.jester.jester_grid import grid_claim, shapes_of
 from lsdt.reproduce.paper.jester.jester_splits import (
@@ -149,14 +149,11 @@ def _table(tables: Tables) -> pd.DataFrame:
 def _row(
     what: str, group: _Group, values: NDArray[np.float64], estimate: Estimate, ahead: Estimate | None = None
 ) -> dict[str, float | str]:
-    mean, low, high = estimate
     gap = (math.nan,) * 3 if ahead is None else ahead
     return {
         "trained on": str(group),
         "what": what,
-        "mean": mean,
-        "low": low,
-        "high": high,
+        **estimate.columns("mean"),
         "deviation": float(values.std(ddof=1)) if len(values) > 1 else math.nan,
         "minus LSDT-PSI": gap[0],
         "gap low": gap[1],
@@ -169,9 +166,9 @@ def _draw(tables: Tables) -> Figure:
     for group, labels in _policies_by_group(tables):
         control = " (control)" if group in _groups(tables, control=True) else ""
         for label in labels:
-            mean, low, high = mean_of(_ratings(tables, label, group))
-            ends = (mean, mean) if math.isnan(low) else (low, high)
-            dots.append(Dot(label, f"{group.training:.0%}, alpha {group.alpha:g}{control}", mean, *ends))
+            mean = mean_of(_ratings(tables, label, group))
+            name = f"{group.training:.0%}, alpha {group.alpha:g}{control}"
+            dots.append(Dot(label, name, mean.value, *mean.ends))
     splits = tables["searches"]["run"].nunique()
     name = LOOK_ALIKE if _synthetic(tables) else "Jester"
     note = f"mean of {splits} splits of the users, 95% intervals" if splits > 1 else "one split: no intervals"
@@ -291,7 +288,7 @@ def _discussion(tables: Tables) -> str:
 
 def _search_discussion(tables: Tables, group: _Group) -> str:
     searches, shapes = tables["searches"], shapes_of(tables, *group)
-    found = searches[(searches["training"] == group.training) & (searches["alpha"] == group.alpha)]
+    found = rows_at(searches, **group._asdict())
     epsilon, left = (number(found[column].mean()) for column in ("epsilon", "candidates"))
     kept = int(found["best_kept"].sum())
     return (

@@ -11,6 +11,7 @@ from lsdt.candidates import candidate_set
 from lsdt.errors import InconsistentSideInformation
 from lsdt.ratings.rules.relations import PaperRule, side_information_of
 from lsdt.reproduce.framework.claims import Claim, above, share_of
+from lsdt.reproduce.framework.sampling import rows_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,8 +52,7 @@ def shapes_of(tables: Tables, training: float, alpha: float) -> pd.DataFrame:
     import pandas as pd
 
     grids, searches = (
-        rows[(rows["training"] == training) & (rows["alpha"] == alpha)]
-        for rows in (tables["grids"], tables["searches"])
+        rows_at(tables[name], training=training, alpha=alpha) for name in ("grids", "searches")
     )
     found = searches.set_index("run")["candidates"]
     rows = []

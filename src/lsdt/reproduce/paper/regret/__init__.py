@@ -1,5 +1,4 @@
 """Regret of the policies, Thompson sampling, and the tables of running times.
 
-Fig. 6 is `fig_regret_csi_a` and `fig_regret_csi_b`, Fig. 7 `fig_regret_psi_a` and `fig_regret_psi_b`, Fig. 9
-`fig_ts_csi`, Fig. 10 `fig_ts_psi`, Tables 1 and 2 `table_time_csi` and `table_time_psi`.
+Fig. 6a is `fig_regret_csi_a`; Figs. 6b, 7, 9 and 10 are `fig_regret`, Tables 1 and 2 `running_times`.
 """

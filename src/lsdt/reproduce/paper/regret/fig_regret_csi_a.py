@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _BASELINES = (UCB1, TS, CKL_UCB, CKL_UCB_FLOOR, OSUB, OSSB)
 _POLICIES = ("lsdt_csi", "ucb1", "ucb1:alpha=8", "ts", "ckl_ucb", "ckl_ucb:floor=mean", "osub", "ossb")
 _EARLY = (50, 100)  # rounds, before there was time to play every arm once
-_MOST_ARMS = 80  # of 100: a policy that plays so many in 100 rounds is exploring
-_MAIN_SHARE = 0.8  # of the work
+_MOST_ARMS = 80  # of 100: our reading of a policy that still explores
+_MAIN_SHARE = 0.8  # of the time, for the progress bar; counting early plays takes the rest
 
 
 def _setting(request: Request) -> Setting:
@@ -54,13 +54,11 @@ def _early_checks(tables: Tables) -> Iterator[Check]:
 
 def _claims(tables: Tables) -> list[Claim]:
     return [
-        regret_figures.lowest_claim(
-            tables,
+        Claim(
             "csi-lowest",
             "LSDT-CSI has less regret than UCB1, TS, CKL-UCB (with and without a floor), OSUB and OSSB.",
             "Fig. 6a, Section 6.2.1",
-            LSDT_CSI,
-            (*_BASELINES, UCB1_8),
+            tuple(regret_figures.lower(tables, LSDT_CSI, other) for other in (*_BASELINES, UCB1_8)),
         ),
         Claim(
             "csi-exploits-early",

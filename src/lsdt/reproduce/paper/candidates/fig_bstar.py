@@ -1,8 +1,8 @@
-"""Size of the candidate set B* against epsilon, complete side information."""
+"""Fig. 4: size of the candidate set B* with complete side information, by epsilon and by number of arms."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, above, at_most, below, between, mean_of, number, share_of
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
+    decrease_checks,
     line_of,
     note_on_runs,
     summary_table,
@@ -18,6 +19,7 @@ from lsdt.reproduce.framework.sampling import (
     uniform_means,
     values_at,
 )
+from lsdt.reproduce.framework.wording import with_interval
 from lsdt.side_information import from_means
 
 if TYPE_CHECKING:
@@ -30,27 +32,32 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_SMALL = 10  # arms: "much smaller than K" for K = 100
-_STATED = 5.0
-_DISCONNECTED, _CONNECTED = (0.05, 0.08), (0.12,)  # by the paper, whose graphs connect at 0.1
 
-
-def _setting(request: Request) -> Setting:
-    step = 0.05 if request.quick else 0.01
-    even = np.round(np.arange(step, 1.0 + step / 2, step), 3)
-    epsilons = np.union1d(even, (*_DISCONNECTED, *_CONNECTED))
+def _setting(request: Request, arms: Any, **epsilon: Any) -> Setting:
     return {
-        "arms": 100,
+        "arms": arms,
         "means": "uniform on (0, 1)",
-        "epsilons": epsilons.tolist(),
-        "replications": 1
-        if request.fixed_draw
-        else request.replications,  # one draw of the means is one number
+        **epsilon,
+        # One draw of the means is one number.
+        "replications": 1 if request.fixed_draw else request.replications,
         "fixed_draw": request.fixed_draw,
     }
 
 
-def _compute(setting: Setting, work: Work) -> Tables:
+# ---------------------------------------------------------------- Fig. 4a: by epsilon
+
+_SMALL = 10  # arms: our reading of "much smaller than K" for K = 100
+_STATED = 5.0
+_DISCONNECTED, _CONNECTED = (0.05, 0.08), (0.12,)  # by the paper, whose graphs connect at 0.1
+
+
+def _eps_setting(request: Request) -> Setting:
+    step = 0.05 if request.quick else 0.01
+    even = np.round(np.arange(step, 1.0 + step / 2, step), 3)
+    return _setting(request, 100, epsilons=np.union1d(even, (*_DISCONNECTED, *_CONNECTED)).tolist())
+
+
+def _eps_compute(setting: Setting, work: Work) -> Tables:
     def count(epsilon: float, run: int) -> dict[str, float]:
         means = uniform_means(setting["arms"], work.seed, run, setting["fixed_draw"])
         side = from_means(means, epsilon)
@@ -64,7 +71,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
     return {"runs": table_over_grid(setting["epsilons"], setting["replications"], count, "epsilon", work)}
 
 
-def _table(tables: Tables) -> pd.DataFrame:
+def _eps_table(tables: Tables) -> pd.DataFrame:
     runs = tables["runs"]
     rows = summary_table(runs, ["epsilon"], "candidates")
     rows["components"] = runs.groupby("epsilon", sort=False)["components"].mean().to_numpy()
@@ -72,7 +79,7 @@ def _table(tables: Tables) -> pd.DataFrame:
     return rows[shown | (rows["epsilon"] <= 0.05)]
 
 
-def _draw(tables: Tables) -> Figure:
+def _eps_draw(tables: Tables) -> Figure:
     runs = tables["runs"]
     xlabel = "epsilon (similar below, dissimilar from there)"
     line = line_of(runs, "arms in B*", "epsilon", "candidates")
@@ -100,7 +107,7 @@ def _is_connected(runs: pd.DataFrame, epsilon: float) -> NDArray[np.bool_]:
     return found
 
 
-def _claims(tables: Tables) -> list[Claim]:
+def _eps_claims(tables: Tables) -> list[Claim]:
     runs = tables["runs"]
     inside = runs[(runs["epsilon"] >= 0.1 - 1e-9) & (runs["epsilon"] <= 0.9 + 1e-9)]
     average = mean_of(inside.groupby("run")["candidates"].mean())
@@ -149,7 +156,7 @@ def _connection_checks(runs: pd.DataFrame) -> Iterator[Check]:
             yield judge(what, share_of(_is_connected(runs, epsilon)), 0.5)
 
 
-def _discussion(tables: Tables) -> str:
+def _eps_discussion(tables: Tables) -> str:
     runs = tables["runs"]
     rows = summary_table(runs, ["epsilon"], "candidates").set_index("epsilon")["candidates"]
     sizes = ", ".join(f"{number(rows.loc[value])} at {value:g}" for value in (0.05, 0.1, 0.5, 0.9, 1.0))
@@ -163,15 +170,92 @@ def _discussion(tables: Tables) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    id="fig-bstar-eps",
-    title="Size of the candidate set against epsilon",
-    paper="Fig. 4a, Section 6.1.1",
-    setting=_setting,
-    compute=_compute,
-    table=_table,
-    draw=_draw,
-    claims=_claims,
-    discussion=_discussion,
-    seconds=3.0,
-)
+# ---------------------------------------------------------------- Fig. 4b: by the number of arms
+
+_CHECKED = (10, 50, 100, 200)  # the ends of the paper's axis, and two sizes between
+
+
+def _k_setting(request: Request) -> Setting:
+    sizes = _CHECKED if request.quick else (*range(10, 100, 10), *range(100, 201, 20))
+    return _setting(request, list(sizes), epsilon=0.2)
+
+
+def _k_compute(setting: Setting, work: Work) -> Tables:
+    def count(n_arms: float, run: int) -> dict[str, float]:
+        means = uniform_means(int(n_arms), work.seed, run, setting["fixed_draw"])
+        left = len(candidate_set(from_means(means, setting["epsilon"]), "anchors"))
+        return {"candidates": left, "share": left / n_arms}
+
+    return {"runs": table_over_grid(setting["arms"], setting["replications"], count, "arms", work)}
+
+
+def _k_table(tables: Tables) -> pd.DataFrame:
+    runs = tables["runs"]
+    rows = summary_table(runs, ["arms"], "share")
+    rows["candidates"] = summary_table(runs, ["arms"], "candidates")["candidates"]
+    return rows
+
+
+def _k_draw(tables: Tables) -> Figure:
+    runs = tables["runs"]
+    panel = Panel(
+        [line_of(runs, "|B*| / K", "arms", "share", points=True)],
+        "number of arms K",
+        "share of arms in the candidate set",
+        x_range=(0, float(runs["arms"].max())),
+    )
+    title = "Candidates left, complete side information, epsilon 0.2"
+    return draw_panels([panel], title, note_on_runs(runs["run"]))
+
+
+def _k_claims(tables: Tables) -> list[Claim]:
+    return [
+        Claim(
+            "bstar-share-falls",
+            "The share of arms that can be the best falls as there are more arms.",
+            "Fig. 4b, Section 6.1.1",
+            decrease_checks(tables["runs"], "arms", "share", _CHECKED, "|B*| / K"),
+        )
+    ]
+
+
+def _k_discussion(tables: Tables) -> str:
+    runs = tables["runs"]
+    said = ", ".join(
+        f"{with_interval(mean_of(values_at(runs, 'candidates', arms=n_arms)))} of {n_arms}"
+        for n_arms in _CHECKED
+    )
+    few, many = (values_at(runs, "share", arms=n_arms).mean() for n_arms in (_CHECKED[0], _CHECKED[-1]))
+    return (
+        f"Candidates, on average: {said} arms. Their share goes from {few:.1%} to {many:.1%} while the "
+        f"number of arms grows by a factor of {_CHECKED[-1] // _CHECKED[0]}. In a run more arms are the same "
+        "ones and further ones, so that runs are compared in pairs."
+    )
+
+
+EXPERIMENTS = {
+    "fig-bstar-eps": Experiment(
+        id="fig-bstar-eps",
+        title="Size of the candidate set against epsilon",
+        paper="Fig. 4a, Section 6.1.1",
+        setting=_eps_setting,
+        compute=_eps_compute,
+        table=_eps_table,
+        draw=_eps_draw,
+        claims=_eps_claims,
+        discussion=_eps_discussion,
+        seconds=3.0,
+    ),
+    "fig-bstar-k": Experiment(
+        id="fig-bstar-k",
+        title="Share of candidates against the number of arms, complete side information",
+        paper="Fig. 4b, Section 6.1.1",
+        setting=_k_setting,
+        compute=_k_compute,
+        table=_k_table,
+        draw=_k_draw,
+        claims=_k_claims,
+        discussion=_k_discussion,
+        seconds=0.5,
+    ),
+}
