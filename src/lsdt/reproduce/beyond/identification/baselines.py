@@ -73,7 +73,7 @@ class Runs(NamedTuple):
         return np.maximum(self.tries // _PART, 1.0)
 
 
-class Choice(NamedTuple):
+class NextPlays(NamedTuple):
     """How often every arm is played next, which arm leads, and whether the run stops and names it."""
 
     plays: Reals
@@ -81,7 +81,7 @@ class Choice(NamedTuple):
     stop: NDArray[np.bool_]
 
 
-class Outcome(NamedTuple):
+class FinishedRuns(NamedTuple):
     """The number of tries of every run, the arm it named, and whether it stopped in time."""
 
     tries: Reals
@@ -90,7 +90,7 @@ class Outcome(NamedTuple):
 
 
 def play(
-    rule: Callable[[Runs], Choice],
+    rule: Callable[[Runs], NextPlays],
     means: Reals,
     family: str,
     sigma: float,
@@ -98,7 +98,7 @@ def play(
     delta: float,
     most: int,
     seed: Any,
-) -> Outcome:
+) -> FinishedRuns:
     """Play until every run stops or has had `most` tries; a mean of NaN marks a missing arm.
 
     Examples
@@ -123,7 +123,7 @@ def play(
         going = ~stop & (runs.tries < most)
         left, plays = left[going], plays[going]
         _pay(counts, sums, true, left, plays, family, sigma, rng)
-    return Outcome(tries, named, stopped)
+    return FinishedRuns(tries, named, stopped)
 
 
 def _pay(
@@ -162,7 +162,7 @@ def _take(values: Reals, arms: NDArray[np.int64]) -> Reals:
 # ---------------------------------------------------------------- confidence intervals
 
 
-def elimination(runs: Runs) -> Choice:
+def elimination(runs: Runs) -> NextPlays:
     """Play in turn all arms that may be the best; an arm is out when its interval lies below another's."""
     means, n = runs.means, np.maximum(runs.counts, 1.0)
     level = np.log(4.0 * runs.sizes[:, None] * n**2 / runs.delta)
@@ -173,17 +173,17 @@ def elimination(runs: Runs) -> Choice:
     rivals = np.where(_one(runs, leader) > 0.0, -math.inf, high)
     stop = rivals.max(axis=1) - _take(low, leader) <= runs.tolerance
     rounds = np.maximum(n.max(axis=1, keepdims=True) // _PART, 1.0)
-    return Choice(alive * rounds, leader, stop)
+    return NextPlays(alive * rounds, leader, stop)
 
 
-def lucb(runs: Runs) -> Choice:
+def lucb(runs: Runs) -> NextPlays:
     """Play the leader and the arm with the highest upper bound among the others."""
     level = np.log(1.25 * runs.sizes * runs.tries**4 / runs.delta)[:, None]
     width = runs.sigma * np.sqrt(2.0 * level / np.maximum(runs.counts, 1.0))
     return _by_bounds(runs, runs.means - width, runs.means + width)
 
 
-def kl_lucb(runs: Runs) -> Choice:
+def kl_lucb(runs: Runs) -> NextPlays:
     """Play as LUCB does, with bounds by Kullback-Leibler divergence, alpha = 1.1 and k = 405.5."""
     level = np.log(405.5 * runs.sizes * runs.tries**1.1 / runs.delta)
     level = (level + np.log(np.maximum(level, 1.0)))[:, None] / np.maximum(runs.counts, 1.0)
@@ -197,7 +197,7 @@ def kl_lucb(runs: Runs) -> Choice:
     return _leader_and_rival(runs, leader, rival, high - low <= runs.tolerance)
 
 
-def _by_bounds(runs: Runs, low: Reals, high: Reals) -> Choice:
+def _by_bounds(runs: Runs, low: Reals, high: Reals) -> NextPlays:
     leader = runs.means.argmax(axis=1)
     rivals = np.where(_one(runs, leader) > 0.0, -math.inf, high)
     stop = rivals.max(axis=1) - _take(low, leader) <= runs.tolerance
@@ -206,9 +206,9 @@ def _by_bounds(runs: Runs, low: Reals, high: Reals) -> Choice:
 
 def _leader_and_rival(
     runs: Runs, leader: NDArray[np.int64], rival: NDArray[np.int64], stop: NDArray[np.bool_]
-) -> Choice:
+) -> NextPlays:
     plays = np.maximum(_one(runs, leader), _one(runs, rival))
-    return Choice(plays * np.maximum(runs.steps // 2, 1.0)[:, None], leader, stop)
+    return NextPlays(plays * np.maximum(runs.steps // 2, 1.0)[:, None], leader, stop)
 
 
 # ---------------------------------------------------------------- likelihood ratios
@@ -236,7 +236,7 @@ def _is_known(runs: Runs, leader: NDArray[np.int64], costs: Reals) -> NDArray[np
     return np.asarray((costs >= threshold).all(axis=1), np.bool_)
 
 
-def track_and_stop(runs: Runs) -> Choice:
+def track_and_stop(runs: Runs) -> NextPlays:
     """Play the arm furthest behind the optimal proportions at the empirical means, or a rarely played one."""
     leader = runs.means.argmax(axis=1)
     weights = oracle_weights(runs, leader)
@@ -245,7 +245,7 @@ def track_and_stop(runs: Runs) -> Choice:
     forced = rare.min(axis=1) < np.sqrt(runs.tries) - 0.5 * runs.sizes
     chosen = np.where(forced, rare.argmin(axis=1), missing.argmax(axis=1))
     stop = _is_known(runs, leader, transport_costs(runs, leader))
-    return Choice(_one(runs, chosen) * runs.steps[:, None], leader, stop)
+    return NextPlays(_one(runs, chosen) * runs.steps[:, None], leader, stop)
 
 
 def oracle_weights(runs: Runs, leader: NDArray[np.int64]) -> Reals:
@@ -274,7 +274,7 @@ def oracle_weights(runs: Runs, leader: NDArray[np.int64]) -> Reals:
     return weights
 
 
-def top_two(runs: Runs) -> Choice:
+def top_two(runs: Runs) -> NextPlays:
     """Play the arm that is best in a draw from the posterior, or, half of the time, its strongest rival."""
     n = np.maximum(runs.counts, 1.0)
     if runs.family == "bernoulli":
@@ -286,10 +286,10 @@ def top_two(runs: Runs) -> Choice:
     chosen = np.where(runs.rng.random(len(first)) < 0.5, first, second)
     leader = runs.means.argmax(axis=1)
     stop = _is_known(runs, leader, transport_costs(runs, leader))
-    return Choice(_one(runs, chosen) * runs.steps[:, None], leader, stop)
+    return NextPlays(_one(runs, chosen) * runs.steps[:, None], leader, stop)
 
 
-RULES: dict[str, Callable[[Runs], Choice]] = {
+RULES: dict[str, Callable[[Runs], NextPlays]] = {
     "successive elimination": elimination,
     "LUCB": lucb,
     "KL-LUCB": kl_lucb,
