@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from lsdt.candidates import CandidateSet, Explanation
 
+# Chosen by eye: these limits keep the page small enough to open, and quick to make.
 MOST_LISTED = 20_000  # arms on the page; beyond that, only candidates and arms with a proof
 MOST_PROOFS = 2_000
 _MOST_CANDIDATES = 5_000  # listed if not all arms are
 _PATIENCE = 20.0  # seconds for explaining arms
 _MOST_RELATIONS = 60  # shown per proof; the rest are counted
 _MOST_TEXT = 4_000  # letters shown per proof
-_BINS = 60
+_BINS = 60  # of the density, by eye
 
 
 def page_content(

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_ROWS = 200  # beyond this nothing can be read
+# By eye, for letters of 9 points.
 _ROW = 0.27  # inches
-_LETTERS = 28  # of a label
+_LETTERS = 28  # of a label, a quarter of the width
 _COLUMN = 42  # points right of the plot where the column of plays ends
 _STATES = ("recommended", "in play", "not played yet", "eliminated")
 

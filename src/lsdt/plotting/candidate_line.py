@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet
     from lsdt.side_information import SideInformation
 
+# Chosen by eye.
 _HEIGHT = 4.0  # inches
 _ROWS = 4  # of labels above the line
-_MOST_FITTED = 5_000  # arms whose places are improved one by one
+_MOST_FITTED = 5_000  # arms whose places are improved one by one, which takes seconds
 _LETTERS = 16  # of a label
-_OPEN_WEIGHT = 0.03  # of an open range, which may end anywhere
+_OPEN_WEIGHT = 0.03  # of an open range, which may end anywhere, beside a closed one
 _GAP = 1.5  # epsilons between parts whose distance is unknown
 _SHADES = ("#9A9A9A", "#BDBDBD", "#808080", "#D9D9D9", "#AEAEAE")  # one for each kind of reason
 

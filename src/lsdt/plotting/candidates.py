@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+# By eye: more arms are illegible, and drawn as a density.
 MOST_INTERVALS = 200
 MOST_POINTS = 50
 
 _APART = "#D55E00"
 _ABOVE = "#4D4D4D"
+# Chosen by eye.
 _SMALLEST_PRINT = 5.0  # points; labels that would have to be smaller are shortened, or left out
 _LETTER = 0.85  # width of a letter per font size, bold and with a margin
 _MOST_DASHES = 300  # beyond this many, dissimilar or better pairs would be illegible

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-_MOST_MARKS = 20_000  # points; beyond that, only some are drawn
-_MOST_NAMED = 30  # groups
+_MOST_MARKS = 20_000  # points; beyond that only some are drawn, or an SVG file has many megabytes
+_MOST_NAMED = 30  # groups, by eye
 
 
 class CheckPoints(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-_FEW = 30  # fewer values of epsilon than this are marked one by one
+_FEW = 30  # fewer values of epsilon than this are marked one by one, by eye
 _HOW = {"given": "given", "paper": "by the paper's search"}
 
 

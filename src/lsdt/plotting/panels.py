@@ -23,7 +23,7 @@ DASHES = ("-", (0, (5, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
 MOST_LINES = len(COLOURS) * len(DASHES)
 REFERENCE_DASHES = (0, (2, 2))
 _MARKS = ("o", "s", "D", "^", "v", "P")
-_PANEL_HEIGHT = 3.6  # inches, below rows
+_PANEL_HEIGHT = 3.6  # inches, below rows; by eye
 _LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
 
 

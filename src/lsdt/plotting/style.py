@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Figure  # re-exported for annotations
 
 ENDINGS = (".svg", ".png", ".pdf")
-WIDTH = 9.0  # inches
+WIDTH = 9.0  # inches, 864 pixels: fits the report's column of 56 rem
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in grey by their lightness.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5A5A5A")

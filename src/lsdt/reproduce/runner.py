@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 
 PAGE = "index.html"
-_WORTH_PROCESSES = 4  # with fewer parts, starting processes takes longer than running the parts here
+# By rule of thumb: with fewer parts, starting processes takes longer than running the parts here.
+_WORTH_PROCESSES = 4
 
 
 class Watcher(Protocol):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 REPLICATIONS = 100  # as in the paper
 BEYOND_REPLICATIONS = 200  # contests, where differences between policies are small
-MOST_REPLICATIONS = 10**6
+MOST_REPLICATIONS = 10**6  # more would take weeks: most likely a typing error
 BEYOND_THE_PAPER = "beyond the paper"  # where the paper has what it does not have
 
 

@@ -37,7 +37,7 @@ def simulate_part(
     return result
 
 
-_WORTH_PROCESSES = 10  # with fewer calls, starting processes takes longer than the calls
+_WORTH_PROCESSES = 10  # by rule of thumb: with fewer calls, starting processes takes longer than the calls
 
 
 def regret_frame(result: SimulationResult) -> pd.DataFrame:

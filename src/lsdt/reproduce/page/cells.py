@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DASH = "–"  # where there is no value
-MOST_ROWS = 200
-_MOST_LISTED = 8
-_HUGE = 1e15  # from here on a power of ten is easier to read
-_TINY = 1e-4
+MOST_ROWS = 200  # of a table on the page; all rows are in table.csv
+_MOST_LISTED = 8  # numbers of a setting that fit on a line
+_HUGE = 1e15  # from here on a power of ten is easier to read, and floats lose their units soon after
+_TINY = 1e-4  # below, likewise
 
 
 class TextTable(NamedTuple):

@@ -34,9 +34,9 @@ _TAKEN = (
     *(f"{prefix}-{mark}" for prefix in ("mark", "show") for mark in ("yes", "part", "no", "open")),
 )
 _SIZE = re.compile(r'<svg[^>]*? width="([0-9.]+)pt" height="([0-9.]+)pt"')
-_MOST_SHOWN = 2  # checks of a claim in the summary
+_MOST_SHOWN = 2  # checks of a claim in the summary: its rows stay short
 GENERATOR = '<meta name="generator" content="lsdt">'  # marks a page written by lsdt
-_POINT = 4 / 3  # in pixels
+_POINT = 4 / 3  # in pixels: CSS has 72 points and 96 pixels to the inch
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,7 @@ _PARTIAL = {
 }
 _GOOD = ("lsdt_csi", "ucb1", "imed")
 _MEANT_FOR_C1 = "ossb"  # solves P1 in every round, so it plays fewer of them
-_LONGEST = 10**12
+_LONGEST = 10**12  # rounds: where the search for the first useful one ends
 _CSI = "Theorem 2, Section 3.3"
 _LOWER = "Theorem 3, Section 3.3"
 _PSI = "Theorem 6, Section 4.3"

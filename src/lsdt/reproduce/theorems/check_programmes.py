@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_ROUNDING = 1e-9
-_SAME = 1e-6  # relative tolerance between two ways to compute a number
+_ROUNDING = 1e-9  # a z above 1 by less is the solver's rounding
+_SAME = 1e-6  # relative tolerance between two ways to compute a number, one of them a solver
 _WHOLE = "epsilon 0.2"
 _SHRINKING = "epsilon 0.5 log K / sqrt K"
 _SURVIVORS = "arms left of 100"

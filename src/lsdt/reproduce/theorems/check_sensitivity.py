@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _BOUND_GAPS = (0.0, 0.5, 9.0, 9.5, 10.0)  # clear gaps, for which Theorem 6 is not vacuous
-_BOUND_HORIZON = 10**9
+_BOUND_HORIZON = 10**9  # rounds, so many that the terms that grow are all that counts
 
 
 def _setting(request: Request) -> Setting:

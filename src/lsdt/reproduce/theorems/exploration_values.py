@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lsdt.problems.problems import UniformProblem
     from lsdt.side_information import SideInformation
 
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # exploration values that differ by less are equal, as far as the solver knows
 _REMARK = "Remark 5, Section 4.3"
 
 

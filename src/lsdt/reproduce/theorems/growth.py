@@ -11,7 +11,8 @@ from lsdt.reproduce.framework.claims import Estimate, mean_of, number
 if TYPE_CHECKING:
     import pandas as pd
 
-# "Does not depend on K": grows with a power of K below this one.
+# "Does not depend on K": grows with a power of K below this one. Our reading, as is the next; the square root
+# of K, 0.5, must not pass for either.
 FLAT = 0.25
 # "Linear in K": grows with a power between these.
 LINEAR = (0.8, 1.2)

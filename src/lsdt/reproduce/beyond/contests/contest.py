@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from lsdt.problems.problems import Instance
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-FEWER = 10  # times fewer runs where arms and rounds are many
-CHECKPOINTS = 20
+FEWER = 10  # times fewer runs where arms and rounds are many: keeps these parts at minutes
+CHECKPOINTS = 20  # enough for a smooth line; more would only enlarge the tables
 
 
 def entrants(complete: bool) -> list[str]:

@@ -32,16 +32,18 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Tables
 
 OURS = "soft_closure"
-WORST = 0.95  # the quantile that is shown as the worst case
+WORST = 0.95  # the quantile shown as the worst case: with 200 runs, ten lie above
 _RARE = 0.99
-_SHOWN = 10
+_SHOWN = 10  # policies in the figure; more rows would not fit on a screen
 _LINES = (
     *("lsdt_csi", "lsdt_psi", "ts", "ts@paper", "ts@propagation", "ckl_ucb"),
     *("soft_closure", "lsdt_closure"),
 )
 MEAN = "mean, 95% interval"
-_CUT = 0.25  # of the mean: where an interval is cut on a logarithmic axis
-_LOG_FROM = 20.0  # times the least regret: a linear axis would hide the best
+# By eye: of the mean, where an interval is cut on a logarithmic axis; and times the least regret, from where
+# on a linear axis would hide the best.
+_CUT = 0.25
+_LOG_FROM = 20.0
 
 
 def name_of(tables: Tables, word: str) -> str | None:

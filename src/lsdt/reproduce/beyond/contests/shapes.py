@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 UNIFORM = "uniform"
 SHAPES = ("clustered", "bell", "grid", "two-level")
-_LEAST, _MOST = 0.02, 0.98  # of a mean
+_LEAST, _MOST = 0.02, 0.98  # of a mean: normal ones too must be probabilities of a reward
 
 
 @dataclass(frozen=True)

@@ -36,15 +36,17 @@ if TYPE_CHECKING:
     from lsdt.problems.problems import Problem
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
+# The paper's setting with partial information (Section 6.2.2).
 _EPSILON, _LOW, _HIGH = 0.1, 0.1, 0.9
 _KNOWN = 0.5  # of the relations
-_RISK = 0.05
-_PRICE = 0.01  # most regret per round that forgetting may add where nothing changes
-_LOOK = 25  # rounds between two evaluations of the test
 _ARMS, _ROUNDS = 100, 1_000
+_RISK = 0.05  # the default of `Agent.drift`
+# Most regret per round that forgetting may add where nothing changes; set after a trial of three other runs.
+_PRICE = 0.01
+_LOOK = 25  # rounds between two evaluations of the test: fewer take longer, more notice later
 _POLICIES = ("soft_closure", "lsdt_closure", "lsdt_watchful", "ts")
 _UNRELATED = ("ts",)  # use no relations
-_HALF_LIVES = (None, 800, 200)
+_HALF_LIVES = (None, 800, 200)  # about the length of the run, and a fifth of it
 STILL = "still"
 
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     Reals = NDArray[np.float64]
 
-_PART = 1_000  # a choice is repeated tries so far / _PART times
-_MOST_STEPS = 30  # of Newton
-_SAME = 1e-12
+_PART = 1_000  # a choice is repeated tries so far / _PART times; the text above says what that costs
+_MOST_STEPS = 30  # of Newton's method, which converges quadratically: far more than it needs
+_SAME = 1e-12  # relative step at which Newton's method stops, some thousand roundings
 
 
 class Runs(NamedTuple):

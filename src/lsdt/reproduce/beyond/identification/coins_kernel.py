@@ -9,7 +9,7 @@ import numpy as np
 from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.special import bernoulli_divergence, bernoulli_upper
 
-_MOST_STEPS = 100
+_MOST_STEPS = 100  # bisection alone halves the bracket below 1e-15 in 50
 
 
 @compiled

@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Setting as PartSetting
 
 OURS, UNRELATED = "identify", "identify without relations, on candidates"
-_DELTA = 0.05
-_MORE = 5  # times as many runs of ours where they are cheap
+_DELTA = 0.05  # the default of `lsdt.identify`
+_MORE = 5  # times as many runs of ours where they are cheap: errors are rare, and few runs cannot count them
 _MOST_TRIES = 1_000_000  # a run that takes more is cut off, and counts with this many
 _CHECKS = 100  # the rule is checked after every 1% more tries, as in `lsdt.identify`
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # relative; a gap equal to the tolerance is no error
 
 
 class Draw(NamedTuple):

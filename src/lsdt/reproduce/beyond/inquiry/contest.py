@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_LOW, _HIGH, _EPSILON = 0.1, 1.0, 0.1
+_LOW, _HIGH, _EPSILON = 0.1, 1.0, 0.1  # the paper's setting (Section 6.2.1)
 _ARMS, _UNTIL = 100, 10
-_MOST_RUNS = 20  # a candidate set is computed for every answer
-_WRONG = 0.05
+_MOST_RUNS = 20  # a candidate set is computed for every answer, so a run takes seconds
+_WRONG = 0.05  # of the answers: a guess at a careful judge
 _SEED = 17  # part of every random key, so that no run repeats those used to choose constants
 OURS = "lsdt.Inquiry"
 WRONG = f"{OURS}, one answer in {round(1 / _WRONG)} wrong"
 _WRONG_KINDS = ("better", "range")
-_LIMITS = {"similar": 600, "better": 250}
+_LIMITS = {"similar": 600, "better": 250}  # of answers: what lsdt.Inquiry was to reach
 
 
 def _setting(request: Request) -> Setting:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 CLOSURE, ON_LEFT = "LSDT-closure", "TS on what propagation leaves"
 UCB1, TS, SUBSET = "UCB1 (alpha 2)", "TS", "UCB1 on sqrt(T) random arms"
 _BLIND = (UCB1, TS, SUBSET)
-_MILLION = 10**6
+_MILLION = 10**6  # from here on one run at a time: each takes some gigabytes
 _COLOURS = {CLOSURE: 0, UCB1: 1, TS: 2, ON_LEFT: 5, SUBSET: 6}
 
 
@@ -90,7 +90,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
     result = simulate_part(
         problem,
         policies,
-        work if setting["arms"] < _MILLION else replace(work, n_jobs=1),  # a run takes some gigabytes
+        work if setting["arms"] < _MILLION else replace(work, n_jobs=1),
         horizon=setting["horizon"],
         replications=setting["replications"],
         checkpoints=50,

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from lsdt.policies.situation import Situation
 
-_ALPHA = 2.0
+_ALPHA = 2.0  # as published (Auer and others 2002)
 
 
 class RandomSubset:

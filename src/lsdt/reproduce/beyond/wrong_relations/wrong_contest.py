@@ -34,11 +34,13 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
     from lsdt.simulation import SimulationResult
 
-WRONG = (0.0, 0.001, 0.01, 0.05)
+WRONG = (0.0, 0.001, 0.01, 0.05)  # shares of the revealed relations, from none to one in twenty
 WATCHFUL, CLOSURE = "lsdt_watchful", "lsdt_closure"
 _ROBUST = "ts@robust"
 _POLICIES = (WATCHFUL, CLOSURE, _ROBUST, "ts", "kl_ucb")
-_MOST_WRONG = 0.01  # the largest share at which the best arm is claimed to stay
+# Fixed before any run: the largest share of wrong relations at which the best arm is claimed to stay, and the
+# largest share of runs in which it may be out.
+_MOST_WRONG = 0.01
 _MOST_OUT = 0.01
 
 

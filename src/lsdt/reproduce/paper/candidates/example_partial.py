@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_STATED = (1, 2, 3, 5, 6, 10, 11)
-_SIZES = (7, 11)
+_STATED = (1, 2, 3, 5, 6, 10, 11)  # candidates by the paper
+_SIZES = (7, 11)  # of random graphs: large enough to hide relations, small enough for an exhaustive search
 
 
 def _setting(request: Request) -> Setting:

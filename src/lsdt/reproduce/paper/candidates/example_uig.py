@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_SIZES = (8, 14)
+_SIZES = (8, 14)  # of random graphs: with classes of several arms, and small enough for an exhaustive search
 
 
 def _setting(request: Request) -> Setting:

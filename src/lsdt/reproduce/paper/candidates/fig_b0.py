@@ -68,7 +68,7 @@ def _note(tables: Tables) -> str:
 
 # ---------------------------------------------------------------- Fig. 5a: by the share of revealed relations
 
-_CHECKED_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # every second tick of the paper's axis
+_CHECKED_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # spread over the range that is drawn
 _ABOVE_HALF = (0.6, 0.7, 0.8, 0.9)
 _NONE = 0.5  # arms: our reading of "none", an average excess that rounds to 0
 
@@ -175,7 +175,7 @@ def _p_discussion(tables: Tables) -> str:
 
 # ---------------------------------------------------------------- Fig. 5b: by the number of arms
 
-_CHECKED_SIZES = (10, 50, 100, 150)  # the ends of the paper's axis, and two sizes between
+_CHECKED_SIZES = (10, 50, 100, 150)  # the ends of the range that is drawn, and two sizes between
 
 
 def _k_setting(request: Request) -> Setting:

@@ -47,7 +47,7 @@ def _setting(request: Request, arms: Any, **epsilon: Any) -> Setting:
 # ---------------------------------------------------------------- Fig. 4a: by epsilon
 
 _SMALL = 10  # arms: our reading of "much smaller than K" for K = 100
-_STATED = 5.0
+_STATED = 5.0  # candidates, by the paper
 _DISCONNECTED, _CONNECTED = (0.05, 0.08), (0.12,)  # by the paper, whose graphs connect at 0.1
 
 
@@ -172,7 +172,7 @@ def _eps_discussion(tables: Tables) -> str:
 
 # ---------------------------------------------------------------- Fig. 4b: by the number of arms
 
-_CHECKED = (10, 50, 100, 200)  # the ends of the paper's axis, and two sizes between
+_CHECKED = (10, 50, 100, 200)  # the ends of the range that is drawn, and two sizes between
 
 
 def _k_setting(request: Request) -> Setting:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from lsdt.reproduce.framework.experiment import Setting, Work
 
-EPSILONS = (0.1, 0.9)
-SHARES = (0.2, 0.9)
+EPSILONS = (0.1, 0.9)  # where a few arms may well make a connected graph that is not complete
+SHARES = (0.2, 0.9)  # of the relations: from hardly any exclusion to nearly all
 _COMPLETE, _PARTIAL = 1, 2  # numbers of random streams
 
 

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 _WHERE = "Fig. 8, Section 6.3"
 _RIVALS = tuple(label for label in NAMED if label != LSDT_PSI)
-_FEW = 50  # candidates: half of the jokes
+_FEW = 50  # candidates: our reading of a search that works leaves fewer than half of the jokes
 _SEARCHED = {
     "epsilon": "epsilon chosen",
     "candidates": "candidates left",

@@ -46,7 +46,7 @@ INFORMED = (LSDT_PSI, UCB1_ON_B0, *_CKL_UCBS, TS_ON_B0)  # policies that use sid
 OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_PRIOR, UCB1_PRIOR, BEST_IN_HINDSIGHT)
 
 _TABLES = ("runs", "searches", "paths", "grids")
-_REPLAY_SHARE = 0.4  # of the time; searches and grids take the rest
+_REPLAY_SHARE = 0.4  # of the time, for the progress bar; searches and grids take the rest
 
 
 def policies_of(setting: Setting, control: bool) -> dict[str, Any]:

@@ -99,7 +99,7 @@ def _values_and_pairs(tables: Tables, when: str, policies: Sequence[str], pairs:
 _CKL_UCBS = (CKL_UCB, CKL_UCB_FLOOR, CKL_UCB_SQUARED, CKL_UCB_SQUARED_FLOOR)
 # The Gaussian divergence with 2 sigma^2 = 1 is the squared difference of the means.
 _SQUARED = "ckl_ucb:divergence=gaussian,sigma=0.70710678"
-_PSI_JUDGED = (300, 500, 1000)  # early, middle and end of the paper's axis, chosen by eye
+_PSI_JUDGED = (300, 500, 1000)  # an early horizon, one in the middle, and the last
 
 
 def _psi_discussion(tables: Tables) -> str:
