@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import b64encode
-from functools import cache
+from html import escape
+from importlib.resources import files
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 from lsdt._files import checked_path, replace_file
@@ -17,8 +19,6 @@ from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from os import PathLike
-
-    from jinja2 import Environment
 
 
 def write_page(content: dict[str, Any], path: str | PathLike[str], title: str = "") -> None:
@@ -56,16 +56,16 @@ def check_page_path(path: str) -> None:
 
 def render_page(content: dict[str, Any], title: str = "") -> str:
     """Return the page as text."""
-    templates = _templates()
-    style, script = (templates.get_template(name).render() for name in ("page.css", "page.js"))
-    return templates.get_template("page.html").render(
-        title=title or content["summary"],
-        summary=content["summary"],
-        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'",
+    style, script = _template("page.css"), _template("page.js")
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
+    return Template(_template("page.html")).substitute(
+        title=escape(title or content["summary"]),
+        summary=escape(content["summary"]),
+        policy=escape(policy),
         style=style,
         script=script,
         data=_embedded(content),
-        has_play="play" in content,
+        play=_template("play.html") if "play" in content else "",
     )
 
 
@@ -79,13 +79,5 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-@cache
-def _templates() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
-
-    return Environment(
-        loader=PackageLoader("lsdt.explorer"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        keep_trailing_newline=True,
-    )
+def _template(name: str) -> str:
+    return (files("lsdt.explorer") / "templates" / name).read_text("utf-8")
