@@ -34,6 +34,16 @@ def test_table_picture_and_files(tmp_path, capsys):
     assert again.policies == ["lsdt_csi", "ucb1 (alpha=8)"]
 
 
+def test_without_matplotlib_the_picture_is_left_out(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main([*SMALL, "--policies", "ucb1", "--out", str(tmp_path / "s")]) == 0
+    told = capsys.readouterr()
+    assert told.err == ("lsdt: regret.svg is left out: plots need matplotlib: pip install 'lsdt[report]'\n")
+    assert told.out.endswith("s: table.csv, study.json and Parquet files\n")
+    assert {"table.csv", "study.json"} < {path.name for path in (tmp_path / "s").iterdir()}
+    assert not (tmp_path / "s/regret.svg").exists()
+
+
 def test_json_for_programs(capsys):
     assert main([*SMALL, "--policies", "lsdt_csi", "--json", "--rewards", "bernoulli"]) == 0
     answer = json.loads(capsys.readouterr().out)

@@ -11,7 +11,7 @@ from matplotlib._pylab_helpers import Gcf
 from matplotlib.figure import Figure
 
 import lsdt
-from lsdt.errors import InvalidFile, InvalidInput
+from lsdt.errors import InvalidFile, InvalidInput, MissingDependency
 from lsdt.plotting import plot_arms, plot_candidates, save
 from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.plotting.style import COLOURS, adaptive
@@ -137,3 +137,10 @@ def test_no_figure_gets_into_a_global_list(monkeypatch):
     assert not Gcf.figs
     ours = Path(lsdt.__file__).parent
     assert not [path.name for path in ours.rglob("*.py") if "pyplot" in path.read_text(encoding="utf-8")]
+
+
+@pytest.mark.parametrize("name", lsdt.plotting.__all__)
+def test_without_matplotlib_the_extra_is_named(name, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingDependency, match=r"^plots need matplotlib: pip install 'lsdt\[report\]'$"):
+        getattr(lsdt.plotting, name)(None, *([tmp_path / "x.svg"] if name == "save" else []))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from lsdt.errors import InvalidFile, InvalidInput, TooLarge
+from lsdt.errors import InvalidFile, InvalidInput, MissingDependency, TooLarge
 from lsdt.plotting import save
 from lsdt.reproduce import Request, reproduce, runner
 from lsdt.reproduce.framework import part as parts_module
@@ -54,6 +55,16 @@ def test_the_report_has_a_page_claims_and_files(tmp_path):
         for name in ("figure.svg", "figure.png", "table.csv", "part.json"):
             assert (tmp_path / part / name).stat().st_size > 0
     assert list(pd.read_csv(tmp_path / "fig-bstar-k" / "table.csv").columns)[:2] == ["arms", "share"]
+
+
+@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
+def test_without_the_extra_nothing_is_begun(package, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(
+        MissingDependency, match=rf"^the report needs {package}: pip install 'lsdt\[report\]'$"
+    ):
+        reproduce(tmp_path / "new", FEW[:1], TINY)
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_finished_part_is_not_run_again(tmp_path, monkeypatch):

@@ -41,7 +41,7 @@ examples:
   lsdt candidates pairs.parquet --table reasons.csv --json > answer.json
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 5 not a unit interval graph,
-6 too large, 7 method does not apply, 70 an error of lsdt itself"""
+6 too large, 7 method does not apply, 8 a package is missing, 70 an error of lsdt itself"""
 
 
 def add_to(commands: Any, name: str) -> None:

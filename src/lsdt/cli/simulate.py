@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.terminal import complain, escape, write_table
-from lsdt.errors import InvalidFile, InvalidInput, counted
+from lsdt.errors import InvalidFile, InvalidInput, MissingDependency, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,8 +33,8 @@ examples:
   lsdt simulate --policies lsdt_csi ucb1@paper --horizons 100 300 1000
   lsdt simulate --list
 
---out writes table.csv, regret.svg and the whole result (study.json and Parquet files), which
-lsdt.SimulationResult.load reads. Ctrl-C keeps the replications that are finished.
+--out writes table.csv, regret.svg (with the extra "report") and the whole result (study.json and Parquet
+files), which lsdt.SimulationResult.load reads. Ctrl-C keeps the replications that are finished.
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 6 too large, 7 policy does not apply,
 70 an error of lsdt itself, 130 interrupted"""
@@ -106,9 +106,9 @@ def run(options: argparse.Namespace) -> int:
     else:
         _print(result)
     if options.out is not None:
-        _write(result, Path(options.out))
+        picture = _write(result, Path(options.out))
         if not options.json:
-            print(f"\nwritten     {escape(options.out)}: table.csv, regret.svg, study.json and Parquet files")
+            print(f"\nwritten     {escape(options.out)}: table.csv, {picture}study.json and Parquet files")
     if result.partial:
         done = f"{result.replications} of {result.requested} replications are finished"
         complain(f"lsdt: interrupted: {done}")
@@ -183,12 +183,18 @@ def _policy_as_json(policy: Any) -> dict[str, Any]:
     return {**plain, "needs": sorted(policy.needs), "parameters": parameters}
 
 
-def _write(result: SimulationResult, folder: Path) -> None:
+def _write(result: SimulationResult, folder: Path) -> str:
+    """Write the result and return the name of its picture, with a comma, if it could be drawn."""
     from lsdt.plotting import plot_regret, save
 
     result.save(folder)
     write_table(_table(result), folder / "table.csv")
-    save(plot_regret(result), folder / "regret.svg")
+    try:
+        save(plot_regret(result), folder / "regret.svg")
+    except MissingDependency as missing:
+        complain(f"lsdt: regret.svg is left out: {missing}")
+        return ""
+    return "regret.svg, "
 
 
 def _table(result: SimulationResult) -> pd.DataFrame:

@@ -101,9 +101,9 @@ def plot_arms(agent: Agent, ax: Axes | None = None, *, most: int = 30) -> Axes:
     >>> [label.get_text() for label in axes.get_yticklabels()][0] == agent.best().arm_id
     True
     """
+    check_axes(ax)
     from matplotlib.transforms import ScaledTranslation
 
-    check_axes(ax)
     rows = arm_rows(agent, most)
     axes = axes_or_new(ax, 1.7 + _ROW * len(rows.labels))
     _draw_rows(axes, rows)

@@ -73,10 +73,10 @@ def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
     >>> axes.get_xlabel()
     'epsilon, share of the scale'
     """
+    check_axes(ax)
     from matplotlib.patheffects import withStroke
     from matplotlib.ticker import MaxNLocator
 
-    check_axes(ax)
     choice = epsilon_choice(evidence)
     axes = axes_or_new(ax, 4.2)
     right = axes.twinx()

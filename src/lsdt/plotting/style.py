@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import textwrap
 import warnings
+from importlib.util import find_spec
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from lsdt._files import checked_path, replace_file
 from lsdt._validation import check_kind
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, MissingDependency
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -56,6 +57,7 @@ def save(drawn: Axes | Figure, path: str | PathLike[str]) -> None:
     >>> found = lsdt.candidate_set(lsdt.from_means([.1, .2, .3], epsilon=.15))
     >>> lsdt.plotting.save(lsdt.plotting.plot_candidates(found), "arms.svg")  # doctest: +SKIP
     """
+    check_matplotlib()
     import matplotlib
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -79,13 +81,21 @@ def save(drawn: Axes | Figure, path: str | PathLike[str]) -> None:
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a path whose ending is not one of `ENDINGS`."""
+    """Refuse a path whose ending is not one of `ENDINGS`, and any if nothing can be drawn."""
+    check_matplotlib()
     if path.suffix.lower() not in ENDINGS:
         raise InvalidInput(f"a picture ends in {', '.join(ENDINGS)}; got {str(path)!r}")
 
 
+def check_matplotlib() -> None:
+    """Raise an error that names the extra if matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise MissingDependency("plots need matplotlib: pip install 'lsdt[report]'")
+
+
 def check_axes(ax: Any) -> None:
     """Refuse anything but an Axes, or None for a new figure."""
+    check_matplotlib()
     from matplotlib.axes import Axes
 
     if ax is not None:

@@ -12,13 +12,14 @@ import warnings
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import lsdt
 from lsdt._files import replace_file
 from lsdt._validation import checked_jobs, checked_seed, checked_whole
-from lsdt.errors import InvalidFile, TooLarge
+from lsdt.errors import InvalidFile, MissingDependency, TooLarge
 from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import (
     BEYOND_REPLICATIONS,
@@ -173,6 +174,9 @@ def reproduce(
 
 def _check(wanted: list[Experiment], request: Request, page: Path) -> None:
     """Check the request before any work; raise the errors that it would cause."""
+    for package in ("matplotlib", "jinja2"):
+        if find_spec(package) is None:
+            raise MissingDependency(f"the report needs {package}: pip install 'lsdt[report]'")
     if page.exists() and GENERATOR not in page.read_text(encoding="utf-8", errors="replace"):
         raise InvalidFile(f"{str(page)!r} is not a report of lsdt; choose another folder, or move it away")
     for each in wanted:
