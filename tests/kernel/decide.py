@@ -60,16 +60,6 @@ def watch_writes(gate: Path | None, name: str, die: str | None) -> None:
             os._exit(9)
 
     os.replace = replace
-    if gate is not None:
-        import filelock
-
-        acquire = filelock.FileLock.acquire
-
-        def tell_and_acquire(lock: filelock.FileLock, *arguments: object, **options: object) -> object:
-            (gate / f"{name}.locking").touch()
-            return acquire(lock, *arguments, **options)
-
-        filelock.FileLock.acquire = tell_and_acquire
 
 
 def main() -> None:

@@ -72,7 +72,7 @@ def test_two_processes_in_the_worst_order_keep_their_policies_apart(tmp_path, in
     both = {"moss": start("moss", "--gate", gate, cache=cache)}
     wait_until((gate / "moss.at1").exists)
     both["ucb1"] = start("ucb1", "--gate", gate, cache=cache)
-    wait_until(lambda: (gate / "ucb1.at1").exists() or (gate / "ucb1.locking").exists())
+    wait_until((gate / "ucb1.at1").exists)
     for name, number in (("moss", 1), ("ucb1", 1), ("ucb1", 2), ("moss", 2)):
         (gate / f"{name}.go{number}").touch()
         wait_until(
@@ -220,6 +220,14 @@ def test_code_of_older_sources_is_removed(kept):
     (new,) = kept.files()
     assert new != old
     assert not left.exists()
+
+
+def test_a_file_that_another_process_renames_meanwhile_is_no_error(kept):
+    """It is listed, and gone when it is looked at: as a link to nothing is."""
+    kept.folder.mkdir()
+    (kept.folder / "gone.part").symlink_to(kept.folder / "nothing")
+    assert kept.hits() == 0
+    assert kept.hits() == 1
 
 
 def test_a_folder_that_is_read_only_now_is_still_read(kept, monkeypatch):

@@ -24,7 +24,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import filelock
 import llvmlite
 import numba
 import numpy as np
@@ -43,7 +42,6 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 _MAGIC = b"lsdt code 1\n"
 _DIGEST = hashlib.sha256().digest_size
-_LOCK_SECONDS = 20.0  # a write takes milliseconds; whoever waits longer goes on without writing
 _WAIT_SECONDS = 60.0  # most functions are compiled in a second, none in a minute
 _POLL_SECONDS = 0.02
 _PLACES = 2**30  # in the file of those who compile
@@ -106,10 +104,9 @@ class CodeCache(_Cache):
         payload = dumps((sig, data._reduce()))  # type: ignore[no-untyped-call]
         content = b"".join([_MAGIC, len(key).to_bytes(4, "big"), key, payload])
         try:
-            with filelock.FileLock(folder / "lock", timeout=_LOCK_SECONDS):
-                self._remove_outdated(folder)
-                _write(folder / self._file_name(key), content + hashlib.sha256(content).digest())
-        except (OSError, filelock.Timeout) as error:
+            self._remove_outdated(folder)
+            _write(folder / self._file_name(key), content + hashlib.sha256(content).digest())
+        except OSError as error:
             _warn_once(f"compiled code could not be written to {str(folder)!r} ({error})")
 
     def release_locks(self) -> None:
@@ -147,13 +144,20 @@ class CodeCache(_Cache):
         return f"{self._stem()}-{_short(self._stamp.encode())}-{hashlib.sha256(key).hexdigest()[:32]}.code"
 
     def _remove_outdated(self, folder: Path) -> None:
-        """Remove code of this function from other sources, and what processes that died left behind."""
+        """Remove code of this function from other sources, and what processes that died left behind.
+
+        Other processes write and remove files here at the same time: one that is gone is no error.
+        """
         current = f"{self._stem()}-{_short(self._stamp.encode())}-"
-        outdated = [path for path in folder.glob(f"{self._stem()}-*") if not path.name.startswith(current)]
         oldest = time.time() - _LEFT_BEHIND_SECONDS
-        for path in outdated + [part for part in folder.glob("*.part") if part.stat().st_mtime < oldest]:
+        for path in folder.glob(f"{self._stem()}-*"):
+            if not path.name.startswith(current):
+                with suppress(OSError):
+                    path.unlink()
+        for path in folder.glob("*.part"):
             with suppress(OSError):
-                path.unlink()
+                if path.stat().st_mtime < oldest:
+                    path.unlink()
 
 
 class CompileLock:
