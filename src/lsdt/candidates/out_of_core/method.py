@@ -15,9 +15,9 @@ from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, 
 
 if TYPE_CHECKING:
     from lsdt.candidates.options import Options
-    from lsdt.candidates.out_of_core.protocol import PairQueries
     from lsdt.candidates.propagation.method import Stage
     from lsdt.side_information.engines import LazyPairs
+    from lsdt.side_information.engines.pair_tables import PairTables
 
 _GOES_ON = "propagation"  # the method in memory that 'auto' goes on with
 
@@ -83,7 +83,7 @@ def _plan(pairs: LazyPairs, method: str, options: Options) -> _Plan:
     )
 
 
-def _exclude(rule: str, tables: PairQueries, clock: Clock, limits: Limits) -> Stage:
+def _exclude(rule: str, tables: PairTables, clock: Clock, limits: Limits) -> Stage:
     if rule == "order":
         return exclude_by_order(tables.order(), tables.n_arms, clock, limits)
     return exclude_by_triangles(tables.triangles(), tables.n_arms, tables.n_pairs, clock, limits)

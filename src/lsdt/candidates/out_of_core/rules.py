@@ -23,7 +23,8 @@ from lsdt.candidates.propagation.method import Clock, Stage
 from lsdt.errors import counted
 
 if TYPE_CHECKING:
-    from lsdt.candidates.out_of_core.protocol import OrderQueries, TriangleQueries
+    from lsdt.side_information.engines.order_tables import OrderTables
+    from lsdt.side_information.engines.triangle_tables import TriangleTables
 
 
 class Limits(NamedTuple):
@@ -45,7 +46,7 @@ USUAL_LIMITS = Limits()
 
 
 def exclude_by_triangles(
-    queries: TriangleQueries, n_arms: int, n_pairs: int, clock: Clock, limits: Limits = USUAL_LIMITS
+    queries: TriangleTables, n_arms: int, n_pairs: int, clock: Clock, limits: Limits = USUAL_LIMITS
 ) -> Stage:
     """Exclude every arm that two similar, mutually dissimilar arms rule out."""
     started, n_out, rounds = perf_counter(), 0, 0
@@ -71,9 +72,7 @@ def exclude_by_triangles(
     return Stage("triangles", n_arms, n_out, perf_counter() - started, remark)
 
 
-def exclude_by_order(
-    queries: OrderQueries, n_arms: int, clock: Clock, limits: Limits = USUAL_LIMITS
-) -> Stage:
+def exclude_by_order(queries: OrderTables, n_arms: int, clock: Clock, limits: Limits = USUAL_LIMITS) -> Stage:
     """Exclude every arm that another one is known to lie above, within the limit on rounds."""
     started, rounds = perf_counter(), 1
     falling = queries.step()

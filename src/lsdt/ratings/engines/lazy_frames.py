@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from lsdt._validation import MOST_RATERS, checked_whole
 from lsdt.kernel.memory import available_memory
-from lsdt.ratings.engines.row_checks import checked_log, collect
+from lsdt.ratings.engines.row_checks import checked_log
 from lsdt.ratings.engines.user_hash import UserCoins
 from lsdt.ratings.log import RatingLog, read_log
 from lsdt.ratings.reading.columns import Columns
@@ -33,14 +33,15 @@ from lsdt.ratings.rules.hubs import HubScreen
 from lsdt.ratings.rules.relations import Screen
 from lsdt.ratings.statistics.items import ItemStatistics, item_statistics
 from lsdt.ratings.statistics.pairs import PairStatistics
+from lsdt.side_information.engines.workspace import collect, row_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.ratings.engines.row_checks import Lazy
     from lsdt.ratings.selection import ItemSelection
     from lsdt.ratings.statistics.pairs import Keep
     from lsdt.side_information.arms import ArmId
+    from lsdt.side_information.engines.workspace import Lazy
 
 _ROUNDING = 1e-9
 _READ_RATINGS = 20_000_000  # up to so many, the log is read into memory
@@ -61,7 +62,7 @@ class EngineSource:
     @cached_property
     def _sizes(self) -> tuple[int, int]:
         query = self.frame.select(nw.len().alias("rows"), nw.col("user").n_unique().alias("users"))
-        (found,) = collect(query).to_pylist()
+        found = row_of(query)
         return int(found["rows"]), int(found["users"])
 
     @property
@@ -241,7 +242,7 @@ def engine_source_of(
 
 def _is_short(frame: Lazy) -> bool:
     """Return whether to read a log into memory: its length decides, provided that there is room."""
-    n_rows = collect(frame.select(nw.len().alias("rows"))).column("rows")[0].as_py()
+    n_rows = row_of(frame.select(nw.len().alias("rows")))["rows"]
     return bool(n_rows <= _READ_RATINGS and n_rows * BYTES_PER_RATING <= available_memory())
 
 

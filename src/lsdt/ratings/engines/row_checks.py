@@ -15,13 +15,11 @@ from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.ratings.log import checked_scale
 from lsdt.ratings.reading.columns import NO_ROWS
+from lsdt.side_information.engines.workspace import row_of
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from lsdt.ratings.reading.columns import ColumnNames, Columns
-
-    Lazy = nw.LazyFrame[Any]
+    from lsdt.side_information.engines.workspace import Lazy
 
 _TEXT = (nw.Categorical, nw.Enum)  # engines differ in how they order and return these
 
@@ -65,11 +63,6 @@ def checked_log(
         _refuse_repeats(times)
         return CheckedLog(log, low, high)
     return CheckedLog(times.select("user", "item", "rating"), low, high)
-
-
-def collect(frame: Lazy) -> pa.Table:
-    """Run a query and return its answer as a table."""
-    return frame.collect("pyarrow").to_native()
 
 
 def _id(name: str, kind: Any) -> nw.Expr:
@@ -121,13 +114,13 @@ def _check_rows(log: Lazy, kinds: Any, columns: ColumnNames) -> tuple[float, flo
         nw.col("rating").max().alias("high"),
         *(count.alias(f"bad_{role}") for role, count in counts.items()),
     )
-    (found,) = collect(query).to_pylist()
+    found = row_of(query)
     if found["rows"] == 0:
         raise InvalidInput(NO_ROWS)
     for role, when in wrong.items():
         count = int(found[f"bad_{role}"] or 0)
         if count:
-            (row,) = collect(log.filter(when).head(1)).to_pylist()
+            row = row_of(log.filter(when).head(1))
             lack = (
                 f"no finite rating of at most {LARGEST_REWARD:g}"
                 if role == "rating"
@@ -143,9 +136,9 @@ def _check_rows(log: Lazy, kinds: Any, columns: ColumnNames) -> tuple[float, flo
 
 def _refuse_repeats(times: Lazy) -> None:
     repeated = times.filter(nw.col("times") > 1)
-    (found,) = collect(repeated.select(nw.len().alias("n"))).to_pylist()
+    found = row_of(repeated.select(nw.len().alias("n")))
     if found["n"]:
-        (row,) = collect(repeated.head(1)).to_pylist()
+        row = row_of(repeated.head(1))
         raise InvalidInput(
             f"{counted(found['n'], 'pair')} of a user and an item occur more than once, such as user "
             f"{row['user']!r} and item {row['item']!r}, {row['times']} times; keep one of them in your own "

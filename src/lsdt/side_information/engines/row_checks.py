@@ -13,7 +13,7 @@ import narwhals as nw
 
 from lsdt._validation import check_columns
 from lsdt.errors import InvalidInput, Unsupported, counted, listed
-from lsdt.side_information.engines.workspace import collect, row_of
+from lsdt.side_information.engines.workspace import row_of
 from lsdt.side_information.io.columns import WORDS
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _check_rows(rows: Lazy, columns: Columns) -> tuple[int, dict[str, int]]:
     for at, (what, when) in enumerate(wrong.items()):
         number = int(found[f"wrong{at}"] or 0)
         if number:
-            (row,) = collect(rows.filter(when).head(1)).to_pylist()
+            row = row_of(rows.filter(when).head(1))
             shown = ", ".join(f"{name}={value!r}" for name, value in row.items() if value is not None)
             raise InvalidInput(
                 f"{counted(number, 'row')} of {found['rows']:,} {'has' if number == 1 else 'have'} {what}; "
