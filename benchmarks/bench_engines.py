@@ -38,8 +38,6 @@ def _write_log(path: Path) -> int:
 def duckdb_out_of_core() -> Row:
     import duckdb
 
-    from lsdt.ratings.engines.lazy_frames import engine_source
-
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"
         n_ratings = _write_log(path)
@@ -48,7 +46,7 @@ def duckdb_out_of_core() -> Row:
         def compare(limit: str) -> None:
             with duckdb.connect() as connection:
                 connection.execute(f"set memory_limit='{limit}'; set temp_directory='{folder}/spill'")
-                found.append(engine_source(connection.read_parquet(str(path))).pairs(30))
+                found.append(lsdt.ratings.open_log(connection.read_parquet(str(path))).pairs(30))
 
         peak = peak_mib(lambda: seconds.append(timed(lambda: compare(f"{_LIMIT}MB"))))
         free = timed(lambda: compare("16GB"))

@@ -29,7 +29,8 @@ WAYS = {
 def measure(way, frame, truth, confidence, seed):
     """Whether any range is wrong, the share that is, whether the best item is lost, and how many are left."""
     try:
-        side = lsdt.from_ratings(frame, scale=(1, 5), confidence=confidence, seed=seed, **WAYS[way])
+        log = lsdt.ratings.read_log(frame, scale=(1, 5))
+        side = lsdt.from_ratings(log, confidence=confidence, seed=seed, **WAYS[way])
     except NoRelations:
         return False, 0.0, False, len(truth)
     if side.ranges is None:

@@ -139,7 +139,13 @@ def values():
     yield from (asked, asked.questions[0], lsdt.Inquiry(side))
     yield from (problem, problem.draw(0, 0), lsdt.problems.sparse(n_arms=50, epsilon=0.1))
     yield from (lsdt.problems.given(means, full), lsdt.rewards.gaussian(2.0))
-    yield from (named, events, statistics, lsdt.ratings.item_statistics(log))
+    yield from (
+        named,
+        events,
+        statistics,
+        lsdt.ratings.item_statistics(log),
+        lsdt.ratings.open_log(duckdb.from_df(seen)),
+    )
     yield from (lsdt.ratings.check_missingness(log), lsdt.ratings.search_epsilon(statistics, alpha=0.1))
     yield rated.evidence.relation(*rated.evidence.pairs.iloc[0][["a", "b"]])
     yield from (lsdt.check_side(rated, named), lsdt.check_side(features, log).lipschitz)

@@ -126,7 +126,8 @@ def test_too_many_lines_are_refused(result):
 def test_a_replay_is_drawn_with_its_own_intervals():
     rng = np.random.default_rng(0)
     ratings = np.where(rng.random((300, 4)) < 0.6, rng.random((300, 4)), np.nan)
-    replayed = lsdt.replay(ratings, ["ucb1", "ts"], horizon=60, splits=4, checkpoints=[30], scale=(0, 1))
+    log = lsdt.ratings.read_log(ratings, scale=(0, 1))
+    replayed = lsdt.replay(log, ["ucb1", "ts"], horizon=60, splits=4, checkpoints=[30])
     axes = plot_regret(replayed)
     words = [text.get_text() for text in axes.findobj(match=Text)]
     assert any("ratings of 4 items replayed (matrix)" in word for word in words)

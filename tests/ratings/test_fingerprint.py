@@ -47,7 +47,7 @@ def test_a_prior_of_the_same_ratings_is_warned_of(log, tmp_path):
         with pytest.warns(RatingWarning, match=TWICE) as told:
             lsdt.Agent(known, ON_ORDER, prior=log)
         assert told[0].filename == __file__
-    some = lsdt.from_ratings(log, top=5)
+    some = lsdt.from_ratings(lsdt.ratings.read_log(log, top=5))
     with pytest.warns(RatingWarning, match="the prior holds the ratings that the relations rest on"):
         lsdt.Agent(some, ON_ORDER, prior=log)
 

@@ -34,7 +34,7 @@ def test_a_log_by_hand():
     values = np.array([1.0, 2.0, 1.05]) + 0.01 * rng.normal(size=(4000, 3))
     frame = pd.DataFrame(values, columns=["a", "b", "c"]).stack().reset_index()
     frame.columns = ["user", "item", "rating"]
-    side = lsdt.from_ratings(frame, epsilon=0.1, scale=(0, 5))
+    side = lsdt.from_ratings(read_log(frame, scale=(0, 5)), epsilon=0.1)
     assert side.arm_ids == ("a", "b", "c")
     assert [side.relation(*pair) for pair in ("ab", "ac", "bc")] == ["dissimilar", "similar", "dissimilar"]
     assert side.epsilon == 0.1
@@ -253,7 +253,6 @@ def test_ratings_missing_not_at_random_are_warned_of():
         ({"min_raters": 10**21}, "from 2 to 2,147,483,647; got 1000000000000000000000"),
         ({"min_raters": 0, "rule": "paper"}, "min_raters for rule='paper' must be a whole number from 1 to"),
         ({"seed": -1}, "seed must be a non-negative integer"),
-        ({"user": "who"}, "no column 'who' for the user"),
     ],
 )
 def test_bad_parameters_are_named(made, wrong, message):
@@ -326,6 +325,20 @@ def test_two_ratings_do_not_put_an_item_on_top(made):
 
 def test_a_log_without_a_column_of_users_is_refused():
     log, _ = lsdt.ratings.make_log(n_users=30, n_items=4, ratings_per_user=3, seed=1)
-    for read in (lsdt.from_ratings, lsdt.ratings.read_log):
-        with pytest.raises(InvalidInput, match="user must be a column, by name or by place"):
+    for read in (lsdt.ratings.open_log, lsdt.ratings.read_log):
+        with pytest.raises(
+            InvalidInput, match="user must be a column, .* read it with lsdt.ratings.read_events"
+        ):
             read(log, user=None)
+
+
+def test_reading_is_left_to_the_reader(made):
+    """A log is read once for many uses, and an error of the default reading says where its options are."""
+    named = made.log.rename(columns={"user": "who", "rating": "stars"})
+    with pytest.raises(
+        InvalidInput, match=r"no column 'user' .*options of lsdt\.ratings\.read_log; give what"
+    ):
+        lsdt.from_ratings(named)
+    log = read_log(named, user="who", rating="stars")
+    assert lsdt.from_ratings(log).evidence.pairs.equals(lsdt.from_ratings(made.log).evidence.pairs)
+    assert lsdt.from_ratings(log.matrix()).evidence.pairs.equals(lsdt.from_ratings(log).evidence.pairs)

@@ -430,7 +430,7 @@ def test_times_are_kept_and_follow_their_ratings():
     assert again.times.tolist() == log.times.tolist()
     with pytest.raises(InvalidInput, match="times must be a list of finite numbers, one for every rating"):
         RatingLog(log.starts, log.items, log.ratings, log.item_ids, 1, 5, [1.0])
-    with pytest.raises(InvalidInput, match="name the column with time="):
+    with pytest.raises(InvalidInput, match=r"name the column of times .*read_log\(log, time="):
         read_log(frame).in_order_of_time()
     with pytest.raises(InvalidInput, match="user, item, rating and time must be different columns"):
         read_log(frame, time="user")

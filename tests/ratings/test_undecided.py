@@ -13,7 +13,7 @@ import lsdt
 from lsdt.cli.main import main
 from lsdt.errors import InvalidInput, NoRelations
 from lsdt.ratings import RatingWarning, make_log
-from lsdt.ratings.engines.lazy_frames import engine_source
+from lsdt.ratings.engines.lazy_frames import open_log
 from lsdt.ratings.engines.source import LogSource
 from lsdt.ratings.from_ratings import RatingRequest
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
@@ -40,7 +40,7 @@ def test_no_relation_is_a_warning_and_a_note_with_the_right_numbers(frame):
     )
     assert f"{numbers}{len(enough)} have the 30 that are needed" in note
     assert f"reaches {width:.2g} to either side" in note
-    assert "More users would help, or fewer items (min_ratings, top)" in note
+    assert "More users would help, or fewer items (min_ratings or top of read_log)" in note
     assert any(
         re.search("none decides a pair: epsilon .* means nothing", each) for each in side.evidence.notes
     )
@@ -62,7 +62,7 @@ def test_too_few_common_raters_are_an_error_of_its_own(frame):
 
 def test_an_engine_tells_the_same(frame):
     request = RatingRequest("auto", 0.95, "interval", "family", 0.1, "grid", None, "student", 0).checked()
-    in_engine = why_undecided(request, engine_source(duckdb.from_df(frame)), 0.1)
+    in_engine = why_undecided(request, open_log(duckdb.from_df(frame)), 0.1)
     assert in_engine == why_undecided(request, LogSource(lsdt.ratings.read_log(frame)), 0.1)
     paper = RatingRequest("auto", 0.95, "paper", "family", 0.1, "grid", None, "student", 0).checked()
     log = lsdt.ratings.RatingLog.from_matrix([[0.1, np.nan], [np.nan, 0.2]], scale=(0, 1))

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from lsdt.errors import InvalidInput
+from lsdt.ratings import read_events
 from lsdt.replays import policy_value
 from lsdt.replays.off_policy import acceptance, estimates, kish
 from naive.replay import standard_error, value_of, worth
@@ -167,5 +168,5 @@ def test_intervals_hold_the_true_value_of_a_policy_that_randomises():
 def test_probabilities_that_cannot_be_are_refused(probabilities, model, said):
     with pytest.raises(InvalidInput, match=said):
         policy_value(logged(0)[0], probabilities, model=model)
-    with pytest.raises(InvalidInput, match="name the column with propensity="):
-        policy_value(logged(0)[0], {0: 1.0}, propensity=None)
+    with pytest.raises(InvalidInput, match=r"read_events\(log, propensity='p'\)"):
+        policy_value(read_events(logged(0)[0]), {0: 1.0})

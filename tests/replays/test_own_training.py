@@ -8,6 +8,7 @@ import pytest
 
 import lsdt
 from lsdt.errors import InvalidInput, Unsupported
+from lsdt.ratings import read_events, read_log
 
 MEANS = np.array([0.3, 0.4, 0.5, 0.6])
 
@@ -60,13 +61,25 @@ def test_only_items_of_both_logs_are_played_on_one_scale():
         lsdt.replay(train, "ts", test_log=test, train=0.0)
 
 
+def test_the_log_to_test_on_may_be_read_in_another_way():
+    train, test = ratings(1, 300), ratings(2, 300, first_user=300)
+    named = test.rename(columns={"item": "song", "rating": "stars"})
+    policies, how = ["ts", "best_training_mean"], {"horizon": 50, "splits": 2}
+    alike = lsdt.replay(train, policies, test_log=test, **how)
+    other = lsdt.replay(train, policies, test_log=read_log(named, item="song", rating="stars"), **how)
+    assert (alike.arrays.reward == other.arrays.reward).all()
+    few, fewer = read_log(train, top=3), read_log(test, top=2)
+    result = lsdt.replay(few, policies, test_log=fewer, **how)
+    assert result.problem["item_ids"] == [item for item in fewer.item_ids if item in few.item_ids]
+    assert list(result.notes[:2]) == [few.note, fewer.note]
+
+
 def test_the_earliest_ratings_are_trained_on_and_users_come_in_order():
     frame = ratings(3)
     shuffled = frame.sample(frac=1.0, random_state=0)
     result = lsdt.replay(
-        shuffled,
+        read_log(shuffled, time="when"),
         ["ucb1", "best_training_mean"],
-        time="when",
         chronological=True,
         train=0.25,
         horizon=60,
@@ -74,13 +87,14 @@ def test_the_earliest_ratings_are_trained_on_and_users_come_in_order():
     )
     n_early = round(0.25 * len(frame))
     assert f"The earliest {n_early:,} ratings are trained on" in result.notes[0]
-    _, later = lsdt.ratings.read_log(frame, time="when").divide_by_time(0.25)
+    log = read_log(frame, time="when")
+    _, later = log.divide_by_time(0.25)
     assert result.problem["users"] == later.n_users
     assert result.problem["tested_on"] == (later.n_users + 1) // 2
     drawn = [result.users(split)[1] for split in range(4)]
     assert all((np.diff(tested) > 0).all() for tested in drawn)
     assert len({tuple(tested) for tested in drawn}) == 4
-    whole = lsdt.replay(frame, "always:3", time="when", chronological=True, train=0.25, horizon=40, splits=1)
+    whole = lsdt.replay(log, "always:3", chronological=True, train=0.25, horizon=40, splits=1)
     first_ones = later.ratings[later.items == 3][:40]  # its users are in the order of time
     assert whole.arrays.reward[0, 0, -1] == first_ones.sum()
 
@@ -89,8 +103,9 @@ def test_what_changes_with_time_is_seen():
     old, new = ratings(1, 400), ratings(2, 400, MEANS[::-1])
     frame = pd.concat([old, new.assign(user=new["user"] + 400, when=new["when"] + 1e5)])
     options = {"splits": 2, "horizon": 80, "train": 0.5}
-    mixed = lsdt.replay(frame, "best_training_mean", **options).summary()["reward"].iloc[0]
-    later = lsdt.replay(frame, "best_training_mean", time="when", chronological=True, **options)
+    log = read_log(frame, time="when")
+    mixed = lsdt.replay(log, "best_training_mean", **options).summary()["reward"].iloc[0]
+    later = lsdt.replay(log, "best_training_mean", chronological=True, **options)
     assert later.summary()["reward"].iloc[0] < mixed - 0.3
 
 
@@ -98,27 +113,21 @@ def test_events_in_the_order_of_time():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"item": rng.integers(0, 3, 3000), "rating": rng.integers(0, 2, 3000)})
     frame["when"] = pd.date_range("2024-01-01", periods=3000, freq="min")
-    shuffled = frame.sample(frac=1.0, random_state=1)
-    result = lsdt.replay(
-        shuffled,
-        "always:1",
-        user=None,
-        method="uniform",
-        time="when",
-        chronological=True,
-        train=0.5,
-        horizon=40,
-        splits=1,
-    )
+    shuffled = read_events(frame.sample(frac=1.0, random_state=1), user=None, time="when")
+    result = lsdt.replay(shuffled, "always:1", chronological=True, train=0.5, horizon=40, splits=1)
     later = frame.iloc[1500:].query("item == 1")["rating"].to_numpy()
     assert result.arrays.reward[0, 0, -1] == later[:40].sum()
 
 
 def test_time_is_needed_for_the_order_of_time():
-    with pytest.raises(InvalidInput, match="does not say when ratings were given; name the column with time"):
-        lsdt.replay(ratings(), "ts", chronological=True)
+    for read in (read_log, read_events):
+        told = rf"does not say when ratings were given; .*{read.__name__}\(log, time='timestamp'\)"
+        with pytest.raises(InvalidInput, match=told):
+            lsdt.replay(read(ratings()), "ts", chronological=True)
+        with pytest.raises(InvalidInput, match=told):  # of the log that is tested
+            lsdt.replay(read(ratings(), time="when"), "ts", test_log=read(ratings()), chronological=True)
     with pytest.raises(InvalidInput, match="a share of 1 of the ratings leaves none that is later"):
-        lsdt.replay(ratings(), "ts", chronological=True, time="when", train=1.0)
+        lsdt.replay(read_log(ratings(), time="when"), "ts", chronological=True, train=1.0)
     with pytest.raises(InvalidInput, match="chronological must be True or False; got 'yes'"):
         lsdt.replay(ratings(), "ts", chronological="yes")
 

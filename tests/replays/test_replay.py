@@ -18,6 +18,7 @@ import lsdt
 from lsdt.errors import InvalidFile, InvalidInput, NoRelations, Unsupported
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
+from lsdt.ratings import read_events
 from lsdt.replays.result import within_scale
 from lsdt.simulation.result import interval
 from naive.replay import replayed, replayed_events, split_of, taken_events
@@ -114,10 +115,8 @@ def test_events_are_replayed_as_a_naive_loop_does(method):
     if method == "uniform":
         frame = frame.assign(p=None)
     rows = list(frame.itertuples(index=False, name=None))
-    column = {"propensity": "p"} if method == "propensity" else {}
-    result = lsdt.replay(
-        frame, ["ucb1", "ts"], method=method, **column, horizon=90, splits=2, seed=5, clip=0.15
-    )
+    log = read_events(frame, propensity="p" if method == "propensity" else None)
+    result = lsdt.replay(log, ["ucb1", "ts"], horizon=90, splits=2, seed=5, clip=0.15)
     for number in range(2):
         _, order = taken_events(rows, 30, 300, 5, number, clip=0.15)
         for name in ("ucb1", "ts"):
@@ -169,9 +168,9 @@ def test_a_share_of_the_users_is_tested_and_training_does_not_change_it(tmp_path
 
 def test_only_events_of_the_users_tested_come_by():
     frame, _ = events()
-    options = {"method": "uniform", "splits": 2, "horizon": 10_000, "seed": 5}
+    options = {"splits": 2, "horizon": 10_000, "seed": 5}
     with pytest.warns(UserWarning, match="means nothing"):
-        result = lsdt.replay(frame, "always:2", train=0.1, test=0.3, **options)
+        result = lsdt.replay(read_events(frame), "always:2", train=0.1, test=0.3, **options)
     for number in range(2):
         tested = set(split_of(300, 30, 5, number)[1][-90:])
         shown = frame[(frame.item == 2) & frame.user.isin(tested)]
@@ -231,8 +230,8 @@ def test_propensities_undo_what_the_logger_did(thorough):
     for seed in range(root**2):
         frame, truth = events(seed, 2500, chances=CONFOUNDED)
         how = {"horizon": 100, "splits": 2, "seed": seed}
-        plain.append(lsdt.replay(frame, "always:0", method="uniform", **how).mean_reward("always 0").mean())
-        result = lsdt.replay(frame, "always:0", propensity="p", **how)
+        plain.append(lsdt.replay(read_events(frame), "always:0", **how).mean_reward("always 0").mean())
+        result = lsdt.replay(read_events(frame, propensity="p"), "always:0", **how)
         exact.append(result.mean_reward("always 0").mean())
         stationary.append(result.estimates()["reward"].to_list())
     assert truth[0] == 0.5
@@ -260,7 +259,8 @@ def test_intervals_cover_the_truth_of_new_users(thorough):
         _, low, high = interval(result.mean_reward("always 3"))
         naive += low <= 0.6 <= high
         frame, truth = events(seed, 1500, chances=CONFOUNDED)
-        found = lsdt.replay(frame, "always:2", propensity="p", horizon=50, splits=5, seed=seed).estimates()
+        log = read_events(frame, propensity="p")
+        found = lsdt.replay(log, "always:2", horizon=50, splits=5, seed=seed).estimates()
         estimated += ((found.low <= truth[2]) & (truth[2] <= found.high)).to_numpy()
     assert covered >= least
     assert naive <= most
@@ -274,7 +274,7 @@ def test_a_policy_that_draws_is_worth_what_its_draws_are():
     """
     frame, truth = events(3, 2500, chances=CONFOUNDED)
     words = ["ts", "always:0", "always:1", "always:2"]
-    result = lsdt.replay(frame, words, propensity="p", horizon=60, splits=3, train=0.3)
+    result = lsdt.replay(read_events(frame, propensity="p"), words, horizon=60, splits=3, train=0.3)
     found = result.estimates().query("estimator == 'snips'").set_index("policy")
     assert truth.tolist() == [0.5, 0.5, 0.35]
     assert found["effective"].idxmax() == "ts"
@@ -395,7 +395,7 @@ def test_too_few_answers_mean_nothing():
         lsdt.replay(log_of(), "ucb1", horizon=5000, splits=2)
     frame, _ = events(n_users=10)
     with pytest.warns(UserWarning, match=r"the answers are worth \d users, on average, and 30 are the least"):
-        lsdt.replay(frame, "ucb1", method="uniform", splits=2)
+        lsdt.replay(read_events(frame), "ucb1", splits=2)
     short = lsdt.replay(log_of(), "always:mate", horizon=300, splits=2)
     assert any(
         "The log ended before 'always mate' had played 300 rounds in 2 of 2" in note for note in short.notes
@@ -406,15 +406,16 @@ def test_too_few_answers_mean_nothing():
 def test_notes_say_what_an_answer_rests_on():
     frame, _ = events(chances=CONFOUNDED)
     assert "nothing to do with the rating" in lsdt.replay(log_of(), "ts", splits=2).notes[0]
-    uniform = lsdt.replay(events()[0], "ts", method="uniform", splits=2).notes
+    uniform = lsdt.replay(read_events(events()[0]), "ts", splits=2).notes
     assert "chosen at random, whoever" in uniform[0]
     assert len(uniform) == 1
     skewed = pd.concat([frame, frame[frame.item == 1]])
-    assert "not shown equally often" in lsdt.replay(skewed, "ts", method="uniform", splits=2).notes[1]
-    exact = lsdt.replay(frame, "ts", propensity="p", splits=2).notes
+    assert "not shown equally often" in lsdt.replay(read_events(skewed), "ts", splits=2).notes[1]
+    known = read_events(frame, propensity="p")
+    exact = lsdt.replay(known, "ts", splits=2).notes
     assert len(exact) == 1
     assert "probabilities" in exact[0]
-    clipped = lsdt.replay(frame, "ts", propensity="p", splits=2, clip=0.2).notes[1]
+    clipped = lsdt.replay(known, "ts", splits=2, clip=0.2).notes[1]
     assert f"{(frame.p < 0.2).mean():.1%} of the events have a propensity below the clip 0.2" in clipped
 
 
@@ -480,9 +481,6 @@ def test_bad_input_is_named():
         ),
         ({"test": 0.0}, "test must leave users to test on"),
         ({"test": "half"}, "test must be a number from 0 to 1; got 'half'"),
-        ({"method": "matrices"}, r"method must be one of .*'matrices' \(did you mean 'matrix'\?\)"),
-        ({"method": "propensity"}, "needs the probabilities with which items were shown"),
-        ({"method": "uniform"}, "method='uniform' is not for a log of type RatingLog"),
         ({"horizon": 0}, "horizon must be a whole number from 1 to .*; got 0"),
         ({"train": 1.0}, "train must leave users to train on and users to test on; got 1.0 of 400 users"),
         ({"train": 2.0}, "train must lie between 0 and 1"),
@@ -506,22 +504,24 @@ def test_bad_input_is_named():
         lsdt.replay(log, "ts", splits=2).estimates()
     with pytest.raises(Unsupported, match="best_training_mean needs training ratings"):
         lsdt.simulate(lsdt.problems.uniform(5), "best_training_mean", 10, 1, n_jobs=1)
-    with pytest.raises(InvalidInput, match="method='matrix' is not for a log of type EventLog"):
-        lsdt.replay(lsdt.ratings.read_events(frame), "ts", method="matrix")
+    with pytest.raises(
+        InvalidInput, match=r"no column 'user'.*options of lsdt\.ratings\.read_log; give what"
+    ):
+        lsdt.replay(frame.drop(columns="user"), "ts")
 
 
 def test_methods_are_chosen_by_what_there_is(tmp_path):
     frame, _ = events()
-    assert lsdt.replay(frame, "ts", propensity="p", splits=1).problem["method"] == "propensity"
-    assert lsdt.replay(frame, "ts", duplicates="mean", splits=1).problem["method"] == "matrix"
-    read = lsdt.ratings.read_events(frame.rename(columns={"user": "who"}), user="who")
+    known = read_events(frame, propensity="p")
+    assert lsdt.replay(known, "ts", splits=1).problem["method"] == "propensity"
+    ratings = lsdt.ratings.read_log(frame, duplicates="mean")
+    assert lsdt.replay(ratings, "ts", splits=1).problem["method"] == "matrix"
+    read = read_events(frame.rename(columns={"user": "who"}), user="who")
     assert lsdt.replay(read, "ts", splits=1).problem["method"] == "uniform"
     frame.to_csv(tmp_path / "log.csv", index=False)
-    by_path = lsdt.replay(tmp_path / "log.csv", "ts", propensity="p", splits=2)
-    assert np.array_equal(
-        by_path.reward("ts"), lsdt.replay(frame, "ts", propensity="p", splits=2).reward("ts")
-    )
-    everyone = lsdt.replay(frame, "ts", user=None, method="uniform", splits=2)
+    by_path = lsdt.replay(read_events(tmp_path / "log.csv", propensity="p"), "ts", splits=2)
+    assert np.array_equal(by_path.reward("ts"), lsdt.replay(known, "ts", splits=2).reward("ts"))
+    everyone = lsdt.replay(read_events(frame, user=None), "ts", splits=2)
     assert everyone.problem["users"] == len(frame)
     # Where every user has one rating, ratings and events are the same thing.
     single = frame.assign(user=np.arange(len(frame)))
@@ -658,7 +658,7 @@ def test_half_of_the_answers_of_an_item_are_asked_for_by_default():
     assert lsdt.replay(log, "ts", splits=1, train=0.25).horizon == int(0.75 * log.n_ratings / 8)
     frame, _ = events(chances=CONFOUNDED)
     taken = sum(0.1 / p if item != 1 else 1.0 for item, p in zip(frame.item, frame.p, strict=True))
-    assert lsdt.replay(frame, "ts", propensity="p", splits=1).horizon == int(0.9 * taken / 6)
+    assert lsdt.replay(read_events(frame, propensity="p"), "ts", splits=1).horizon == int(0.9 * taken / 6)
 
 
 def test_processes_give_the_same():

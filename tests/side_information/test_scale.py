@@ -12,7 +12,7 @@ import lsdt
 @pytest.fixture(scope="module")
 def side():
     log, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5, seed=1)
-    return lsdt.from_ratings(log, epsilon=0.2, scale=(0, 5))
+    return lsdt.from_ratings(lsdt.ratings.read_log(log, scale=(0, 5)), epsilon=0.2)
 
 
 def test_other_information_about_the_same_arms_keeps_it(side):

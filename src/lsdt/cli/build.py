@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.log_options import add_log_options, add_rule_options, log_arguments, rule_arguments
+from lsdt.cli.log_options import add_log_options, add_rule_options, read_ratings, rule_arguments
 from lsdt.cli.terminal import escape, write_table
 from lsdt.cli.titles import Titles
 from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, counted
@@ -97,11 +97,7 @@ def run(options: argparse.Namespace) -> None:
     titles = Titles(options.titles)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the notes repeat them
-        side = from_ratings(
-            options.log,
-            **log_arguments(options),
-            **rule_arguments(options),
-        )
+        side = from_ratings(read_ratings(options), seed=options.seed, **rule_arguments(options))
     assert side.arm_ids is not None
     titles.check(side.arm_ids)
     side = titles.name_arms(side)

@@ -8,7 +8,7 @@ import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.log_options import add_log_options, add_rule_options, log_arguments, rule_arguments
+from lsdt.cli.log_options import add_log_options, add_rule_options, read_ratings, rule_arguments
 from lsdt.cli.terminal import escape
 from lsdt.cli.titles import Titles
 from lsdt.errors import InvalidInput, counted
@@ -114,12 +114,10 @@ def _problem(options: argparse.Namespace) -> tuple[Problem, list[str]]:
 
 
 def _problem_of_log(options: argparse.Namespace) -> tuple[Problem, list[str]]:
-    from lsdt import problems, ratings
+    from lsdt import problems
     from lsdt.ratings import from_ratings
 
-    arguments = log_arguments(options)
-    reading = {key: value for key, value in arguments.items() if key != "seed"}
-    log = ratings.read_log(options.log, **reading)
+    log = read_ratings(options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the notes repeat them
         side = from_ratings(log, seed=options.seed, **rule_arguments(options))

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.titles import add_titles_option
 from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from lsdt.ratings.log import RatingLog
 
 
 def add_log_options(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -110,10 +113,17 @@ def _separator(word: str) -> str:
     return word.replace("\\t", "\t")
 
 
-def log_arguments(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the arguments of `lsdt.from_ratings` and of `lsdt.replay` that say how to read a log."""
-    names = ("user", "item", "rating", "duplicates", "seed", "sep", "header", "min_ratings", "top")
-    given = {name: getattr(options, name) for name in names}
+def read_ratings(options: argparse.Namespace) -> RatingLog:
+    """Read the ratings of the command's log."""
+    from lsdt.ratings import read_log
+
+    return read_log(options.log, duplicates=options.duplicates, **reading_arguments(options))
+
+
+def reading_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments that `lsdt.ratings.read_log` and `read_events` share."""
+    names = ("user", "item", "rating", "sep", "header", "min_ratings", "top", "time")
+    given = {name: getattr(options, name) for name in names if hasattr(options, name)}
     return {"scale": None if options.scale is None else tuple(options.scale), **given}
 
 

@@ -9,7 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.log_options import add_log_options, add_rule_options, column_word, log_arguments, rule_arguments
+from lsdt.cli.log_options import (
+    add_log_options,
+    add_rule_options,
+    column_word,
+    reading_arguments,
+    rule_arguments,
+)
 from lsdt.cli.terminal import complain, escape, write_table
 from lsdt.cli.titles import Titles
 from lsdt.errors import InvalidFile, InvalidInput
@@ -17,6 +23,7 @@ from lsdt.errors import InvalidFile, InvalidInput
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lsdt.ratings import EventLog, RatingLog
     from lsdt.replays.result import ReplayResult
 
 _DESCRIPTION = """\
@@ -120,29 +127,54 @@ def run(options: argparse.Namespace) -> int:
 
     if options.out is not None and Path(options.out).exists() and not Path(options.out).is_dir():
         raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
+    if options.chronological and options.time is None:
+        raise InvalidInput("--chronological needs the times of the ratings: name their column with --time")
     titles = Titles(options.titles)
+    log, test_log = _read(options, options.log), None
+    if options.test_log is not None:  # its items follow those of the log
+        test_log = _read(options, options.test_log, min_ratings=None, top=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the notes repeat them
         result = replay(
-            options.log,
+            log,
             options.policies,
-            propensity=options.propensity,
-            method=options.method,
             horizon=options.horizon,
             train=options.train,
             test=options.test,
-            test_log=options.test_log,
-            time=options.time,
+            test_log=test_log,
             chronological=options.chronological,
             splits=options.splits,
             side=_side(options),
             clip=options.clip,
+            seed=options.seed,
             n_jobs=options.n_jobs,
-            **log_arguments(options),
         )
     _refuse_nothing(result)
     _tell(result, options, titles)
     return 130 if result.partial else 0
+
+
+def _read(options: argparse.Namespace, path: str, **other: Any) -> RatingLog | EventLog:
+    """Read a log as ratings or as events, whichever it holds by the options."""
+    from lsdt.ratings import read_events, read_log
+
+    method, arguments = options.method, {**reading_arguments(options), **other}
+    if method == "auto":
+        method = "matrix" if options.propensity is None else "propensity"
+    if method == "propensity" and options.propensity is None:
+        raise InvalidInput(
+            "--method propensity needs the probabilities with which items were shown; say which column holds "
+            "them with --propensity"
+        )
+    if method == "matrix" and options.user is None:
+        raise InvalidInput(
+            "a log without a column of users must be one of events: say which column holds the "
+            "probabilities with which items were shown, with --propensity, or, if they were shown at random, "
+            "--method uniform"
+        )
+    if method == "matrix":
+        return read_log(path, duplicates=options.duplicates, **arguments)
+    return read_events(path, propensity=options.propensity if method == "propensity" else None, **arguments)
 
 
 def _refuse_nothing(result: ReplayResult) -> None:

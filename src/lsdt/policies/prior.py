@@ -19,7 +19,7 @@ from lsdt.policies.policy import Player
 from lsdt.policies.registry import refuse_prior
 from lsdt.ratings.evidence import warn_of
 from lsdt.ratings.fingerprint import share_of_prior
-from lsdt.ratings.log import RatingLog, read_log
+from lsdt.ratings.log import RatingLog, as_log
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -89,12 +89,9 @@ def _read(source: Any, side: SideInformation) -> RatingLog:
     ):
         return source
     try:
-        return read_log(source, scale=side.scale)
+        return as_log(source, side.scale)
     except InvalidInput as error:
-        raise type(error)(
-            f"the prior: {error}. Other columns and choices are for lsdt.ratings.read_log: give what it "
-            "returns"
-        ) from None
+        raise type(error)(f"the prior: {error}") from None
 
 
 def _refuse_units(log: RatingLog, side: SideInformation, family: str) -> None:

@@ -25,7 +25,7 @@ from lsdt.kernel.random import Purpose, seed_words
 from lsdt.problems.generators import problem_generator
 from lsdt.problems.rewards import Rewards, checked_rewards, recorded
 from lsdt.problems.sparse_pairs import draw_pairs
-from lsdt.ratings.log import read_log
+from lsdt.ratings.log import as_log
 from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
@@ -377,9 +377,7 @@ def given(
     return GivenProblem(Instance(values, side, law))
 
 
-def from_ratings(
-    log: Any, side: SideInformation | None = None, scale: tuple[float, float] | None = None
-) -> GivenProblem:
+def from_ratings(log: Any, side: SideInformation | None = None) -> GivenProblem:
     """Arms that pay as the items of a log were rated, for as many rounds as you like.
 
     A replay ends when the users run out. Here an arm pays one of its item's ratings, drawn at random with
@@ -390,14 +388,13 @@ def from_ratings(
 
     Parameters
     ----------
-    log : path, dataframe or RatingLog
-        What `lsdt.ratings.read_log` reads with its default names.
+    log : RatingLog, path, dataframe or array
+        Ratings, as of `lsdt.ratings.read_log`. Their scale is that of the side information, if that comes
+        from ratings.
     side : SideInformation, optional
         What policies know about items of this log, by their ids. Items that it does not cover are then left
         out. It should come from other users than the log, or policies already know what they are to find
         out. By default nothing is known, and all items are arms.
-    scale : tuple of float, optional
-        The ends of the scale of ratings; by default that of the side information, or of the log.
 
     Examples
     --------
@@ -411,7 +408,7 @@ def from_ratings(
     """
     if side is not None:
         check_kind(side, SideInformation, "side must be a SideInformation")
-    ratings = read_log(log, scale=scale if scale is not None or side is None else side.scale)
+    ratings = as_log(log, None if side is None else side.scale)
     ids = ratings.item_ids if side is None else tuple(map(side.label, range(side.n_arms)))
     index = {item: at for at, item in enumerate(ratings.item_ids)}
     missing = [item for item in ids if item not in index]
@@ -424,7 +421,8 @@ def from_ratings(
     unrated = [item for item, at in zip(ids, places, strict=True) if ends[at] == ends[at + 1]]
     if unrated:
         raise InvalidInput(
-            f"nobody rated item {unrated[0]!r}, and nothing says how it pays; leave it out (min_ratings=1)"
+            f"nobody rated item {unrated[0]!r}, and nothing says how it pays; leave it out (min_ratings=1 of "
+            "read_log)"
         )
     law = recorded([values[ends[at] : ends[at + 1]] for at in places])
     assert law.records is not None

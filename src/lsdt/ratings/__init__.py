@@ -1,10 +1,14 @@
 """Ratings of items by users: logs, comparisons of items by common raters, and side information from these.
 
-`from_ratings` is the entry, `evidence` what its answer rests on, `log` and `events` are the two kinds of
-logs. `reading/` turns files and dataframes into logs, `statistics/` compares items, `rules/` decides on
-relations and epsilon, `engines/` works on data in DuckDB or Spark, `datasets/` holds Jester and synthetic
-logs.
+`read_log` reads a log, `from_ratings` makes side information of it, and `evidence` is what that rests on;
+`log` and `events` are the two kinds of logs. `reading/` turns files and dataframes into logs, `statistics/`
+compares items, `rules/` decides on relations and epsilon, `engines/` works on data in DuckDB or Spark,
+`datasets/` holds Jester and synthetic logs.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from lsdt.ratings.datasets.jester import load_jester, where_to_get_jester
 from lsdt.ratings.datasets.look_alike import look_alike
@@ -20,7 +24,11 @@ from lsdt.ratings.statistics.missingness import Missingness, check_missingness
 from lsdt.ratings.statistics.pairs import PairStatistics, pair_statistics
 from lsdt.ratings.titles import read_titles
 
+if TYPE_CHECKING:
+    from lsdt.ratings.engines.lazy_frames import EngineLog, open_log
+
 __all__ = [
+    "EngineLog",
     "EpsilonSearch",
     "EventLog",
     "ItemStatistics",
@@ -39,6 +47,7 @@ __all__ = [
     "load_jester",
     "look_alike",
     "make_log",
+    "open_log",
     "pair_statistics",
     "read_events",
     "read_log",
@@ -46,3 +55,11 @@ __all__ = [
     "search_epsilon",
     "where_to_get_jester",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("EngineLog", "open_log"):
+        raise AttributeError(f"module 'lsdt.ratings' has no attribute {name!r}")
+    from lsdt.ratings.engines import lazy_frames  # imports narwhals, which only dataframes need
+
+    return getattr(lazy_frames, name)

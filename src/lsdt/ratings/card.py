@@ -25,6 +25,7 @@ from lsdt.errors import counted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lsdt.ratings.engines.lazy_frames import EngineLog
     from lsdt.ratings.events import EventLog
     from lsdt.ratings.evidence import RatingEvidence
     from lsdt.ratings.log import RatingLog
@@ -45,6 +46,15 @@ def log_card(log: RatingLog | EventLog, values: NDArray[np.float64], what: str) 
         repr(log).partition("(")[2].removesuffix(")"),
         histogram(heights, log.low, log.high, f"{what} over their scale{sampled}"),
         facts({"with times": log.times is not None}),
+        fold("items", name_list(log.item_ids, len(log.item_ids))),
+    )
+
+
+def engine_card(log: EngineLog) -> Html:
+    """Return the items and the scale of a log in an engine, without a query."""
+    return card(
+        "EngineLog",
+        repr(log).partition("(")[2].removesuffix(")"),
         fold("items", name_list(log.item_ids, len(log.item_ids))),
     )
 

@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._progress import progress_of
 from lsdt.errors import InvalidInput, counted
 from lsdt.ratings import log_kernel as kernel
 from lsdt.ratings.card import log_card
-from lsdt.ratings.log import RatingLog, checked_scale, checked_times, is_earlier
+from lsdt.ratings.log import READING, RatingLog, checked_scale, checked_times, is_earlier
 from lsdt.ratings.reading.columns import Columns, TextLayout
 from lsdt.ratings.reading.triples import read_triples
+from lsdt.ratings.selection import ItemSelection, select_items
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from lsdt._progress import Progress
     from lsdt.side_information.arms import ArmId
 
 
@@ -46,6 +49,8 @@ class EventLog:
         The ends of the scale.
     times : array of float or None
         When each event was, if that is known: in seconds since 1970 where the log had dates.
+    note : str
+        Which items were left out when the log was read, in words; empty if none were.
     """
 
     users: NDArray[np.int32]
@@ -57,6 +62,7 @@ class EventLog:
     low: float
     high: float
     times: NDArray[np.float64] | None = None
+    note: str = ""
 
     @property
     def n_items(self) -> int:
@@ -72,7 +78,12 @@ class EventLog:
             number[self.users][kept], self.items[kept], self.rewards[kept], len(users), self.n_items
         )
         left = kernel.merge_repeats(starts, items, ratings, True)
-        return RatingLog._of(starts, items[:left], ratings[:left], self.item_ids, self.low, self.high)
+        rows = starts, items[:left], ratings[:left]
+        return RatingLog._of(*rows, self.item_ids, self.low, self.high, note=self.note)
+
+    def _with(self, **changes: Any) -> EventLog:
+        """Return a copy with other attributes."""
+        return replace(self, **changes)
 
     def of_items(self, items: NDArray[np.int64]) -> EventLog:
         """Return the events of some of the items, by index, ascending; users without any are left out."""
@@ -97,11 +108,11 @@ class EventLog:
 
     def in_order_of_time(self) -> EventLog:
         """Return the same events in the order in which they were."""
-        return self._among(np.argsort(checked_times(self.times), kind="stable"))
+        return self._among(np.argsort(checked_times(self.times, "read_events"), kind="stable"))
 
     def divide_by_time(self, share: float) -> tuple[EventLog, EventLog]:
         """Return the earliest events, about this share of them, and all later ones, in order."""
-        is_early = is_earlier(checked_times(self.times), share)
+        is_early = is_earlier(checked_times(self.times, "read_events"), share)
         earlier, later = (self._among(np.flatnonzero(part)) for part in (is_early, ~is_early))
         return earlier.in_order_of_time(), later.in_order_of_time()
 
@@ -124,9 +135,14 @@ def read_events(
     *,
     sep: str | None = None,
     header: bool | None = None,
+    min_ratings: int | None = None,
+    top: int | None = None,
     time: str | int | None = None,
+    progress: Progress = None,
 ) -> EventLog:
     """Read events, one a row, from a file or a dataframe.
+
+    `lsdt.replay` takes what this function returns.
 
     Parameters
     ----------
@@ -140,8 +156,11 @@ def read_events(
         The column of the probabilities with which the items were chosen, above 0 and up to 1.
     scale : tuple of float, optional
         The ends of the scale of responses; by default the smallest and the largest.
-    sep, header, time
+    sep, header, time, progress
         As of `lsdt.ratings.read_log`.
+    min_ratings, top : int, optional
+        Leave out items with fewer events than `min_ratings`, and of the others all but the `top` with the
+        most.
 
     Examples
     --------
@@ -150,20 +169,30 @@ def read_events(
     >>> lsdt.ratings.read_events(frame, user=None, rating="click", propensity="p")
     EventLog(3 events, 3 users, 2 items, with propensities)
     """
+    layout, selection = TextLayout(sep, header).checked_for(log), ItemSelection(min_ratings, top).checked()
+    with progress_of(progress, READING):
+        whole = _read_all(log, Columns(user, item, rating, propensity, time), scale, layout)
+        return select_items(whole, selection)
+
+
+def _read_all(log: Any, columns: Columns, scale: tuple[float, float] | None, layout: TextLayout) -> EventLog:
+    """Read all events; see `read_events` for the parameters."""
     if isinstance(log, EventLog):
-        return log
-    read = read_triples(log, Columns(user, item, rating, propensity, time), TextLayout(sep, header))
+        if scale is None:
+            return log
+        low, high = checked_scale(scale, log.rewards, lambda at: f"the response to event {at}")
+        return replace(log, low=low, high=high)
+    read = read_triples(log, columns, layout)
     low, high = checked_scale(scale, read.ratings, read.place)
     if read.propensities is not None:
         _check_propensities(read.propensities, read.row)
-    ids = tuple(read.item_ids)
     return EventLog(
         read.users,
         read.items,
         read.ratings,
         read.propensities,
         len(read.user_ids),
-        ids,
+        tuple(read.item_ids),
         low,
         high,
         read.times,

@@ -22,12 +22,10 @@ from lsdt.ratings.engines.source import LogSource, source_of
 from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
 from lsdt.ratings.fingerprint import fingerprint_of
 from lsdt.ratings.range_notes import RangeFindings, range_notes
-from lsdt.ratings.reading.columns import Columns, TextLayout
 from lsdt.ratings.rules import hubs
 from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.ranges import family_ranges, fdr_ranges
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
-from lsdt.ratings.selection import ItemSelection
 from lsdt.ratings.statistics.bootstrap import bootstrap_intervals
 from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
 from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
@@ -35,10 +33,11 @@ from lsdt.ratings.undecided import why_undecided
 from lsdt.side_information.layouts.stores import all_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
+    from lsdt._progress import Progress
     from lsdt.ratings.engines.source import RatingSource
     from lsdt.ratings.rules.ranges import FoundRanges
     from lsdt.ratings.rules.relations import RelationRule
@@ -65,9 +64,6 @@ _MIN_RATERS = {"interval": 30, "paper": 1}
 
 def from_ratings(
     log: Any,
-    user: str | int = "user",
-    item: str | int = "item",
-    rating: str | int = "rating",
     epsilon: float | str = "auto",
     confidence: float = 0.95,
     rule: str = "interval",
@@ -76,16 +72,10 @@ def from_ratings(
     search: str = "grid",
     min_raters: int | None = None,
     interval: str = "student",
-    duplicates: str = "error",
-    scale: tuple[float, float] | None = None,
     seed: int = 0,
     *,
     relations: str | None = None,
-    sep: str | None = None,
-    header: bool | None = None,
-    min_ratings: int | None = None,
-    top: int | None = None,
-    progress: bool | Callable[[float], None] | None = None,
+    progress: Progress = None,
 ) -> SideInformation:
     """Find out from ratings how items compare: which are similar, or by how much they differ.
 
@@ -94,11 +84,10 @@ def from_ratings(
 
     Parameters
     ----------
-    log : path, dataframe or RatingLog
-        A row per rating; see `lsdt.ratings.read_log`. Spark dataframes and long DuckDB relations stay in
-        their engine.
-    user, item, rating : str or int
-        Names of the columns, or their places, counted from 0.
+    log : RatingLog, path, dataframe or array
+        Ratings, as of `lsdt.ratings.read_log`, whose options say how they are read: which columns, which
+        items, which scale. Spark dataframes and long DuckDB relations stay in their engine; with options of
+        reading, `lsdt.ratings.open_log` does that.
     epsilon : float or 'auto'
         The threshold between similar and dissimilar, as a share of the scale; ``'auto'`` searches for it
         where `relations` has one.
@@ -129,10 +118,6 @@ def from_ratings(
         intervals, a little shorter, for ``level='family'`` and logs in memory: how far the errors of all
         pairs go together is found out by drawing, not bounded by their number (see
         `lsdt.ratings.statistics.bootstrap`).
-    duplicates : {'error', 'last', 'mean'}
-        What to do where a user rated an item more than once.
-    scale : tuple of float, optional
-        The ends of the scale; by default the smallest and the largest rating.
     seed : int
         The seed of all random draws, such as those that estimate the risk.
     relations : {'ranges', 'threshold'}, optional
@@ -143,12 +128,6 @@ def from_ratings(
         ``'fdr'`` only pairs that differ for sure have a range, and the expected share of wrong ones is at
         most 1 - confidence. ``'threshold'``: similar and dissimilar pairs, by epsilon. By default ranges, and
         a threshold where one is asked for: an `epsilon`, ``search='paper'``, ``rule='paper'``.
-    sep, header
-        What separates the columns of a file of text, and whether its first line names them; as of
-        `lsdt.ratings.read_log`.
-    min_ratings, top : int, optional
-        Leave out items with fewer ratings than `min_ratings`, and of the others all but the `top` with the
-        most; a note of the evidence says how many are left. Pairs of fewer items have shorter intervals.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal when a step takes more than two seconds. A
         function is called with the share that is done.
@@ -186,10 +165,8 @@ def from_ratings(
     request = RatingRequest(
         epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed, relations
     ).checked()
-    columns = Columns(user, item, rating).with_users()
-    layout, selection = TextLayout(sep, header), ItemSelection(min_ratings, top)
     with progress_of(progress, _STEPS):
-        return relate(request, source_of(log, columns, duplicates, scale, layout, selection))
+        return relate(request, source_of(log))
 
 
 class _Choice(NamedTuple):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from lsdt._progress import progress_of
 from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checked_word
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from lsdt._progress import Progress
     from lsdt.ratings.reading.columns import Columns, TextLayout
     from lsdt.ratings.reading.triples import Triples
     from lsdt.side_information.arms import ArmId
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _SAMPLE = 10_000  # ratings, to find where most of them lie
 _SAME = 1e-9  # of the scale: ratings as near as this count as the same
 DUPLICATES = ("error", "last", "mean")
+READING = {"parts of the log": (0.0, 1.0)}
+_Read = TypeVar("_Read")
 
 
 class RatingLog:
@@ -51,6 +55,8 @@ class RatingLog:
         The ends of the scale.
     times : array of float64 or None
         When each rating was given, if that is known: in seconds since 1970 where the log had dates.
+    note : str
+        Which items were left out when the log was read, in words; empty if none were.
 
     Examples
     --------
@@ -65,7 +71,7 @@ class RatingLog:
     [0.0, 1.0, 0.5]
     """
 
-    __slots__ = ("high", "item_ids", "items", "low", "ratings", "starts", "times")
+    __slots__ = ("high", "item_ids", "items", "low", "note", "ratings", "starts", "times")
 
     starts: NDArray[np.int64]
     items: NDArray[np.int32]
@@ -74,9 +80,10 @@ class RatingLog:
     low: float
     high: float
     times: NDArray[np.float64] | None
+    note: str
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         starts: ArrayLike,
         items: ArrayLike,
         ratings: ArrayLike,
@@ -84,7 +91,8 @@ class RatingLog:
         low: float,
         high: float,
         times: ArrayLike | None = None,
-    ) -> None:
+    ) -> RatingLog:
+        """Check the arrays, and make a log of copies of them."""
         ids = tuple(item_ids)
         rows = np.array(starts, np.int64), np.array(items, np.int32), np.array(ratings, np.float64)
         _check_ids(ids)
@@ -93,23 +101,7 @@ class RatingLog:
         moments = None if times is None else np.array(times, np.float64)
         if moments is not None and not (moments.shape == rows[2].shape and np.isfinite(moments).all()):
             raise InvalidInput("times must be a list of finite numbers, one for every rating")
-        self._fill(*rows, ids, *scale, moments)
-
-    def _fill(
-        self,
-        starts: NDArray[np.int64],
-        items: NDArray[np.int32],
-        ratings: NDArray[np.float64],
-        item_ids: tuple[ArmId, ...],
-        low: float,
-        high: float,
-        times: NDArray[np.float64] | None = None,
-    ) -> None:
-        for name, array in (("starts", starts), ("items", items), ("ratings", ratings)):
-            object.__setattr__(self, name, frozen(array))
-        moments = None if times is None else frozen(times)
-        for name, value in (("item_ids", item_ids), ("low", low), ("high", high), ("times", moments)):
-            object.__setattr__(self, name, value)
+        return cls._of(*rows, ids, *scale, moments)
 
     @classmethod
     def _of(
@@ -121,11 +113,19 @@ class RatingLog:
         low: float,
         high: float,
         times: NDArray[np.float64] | None = None,
+        note: str = "",
     ) -> RatingLog:
         """Make a log from arrays known to be valid, without a copy."""
-        log = cls.__new__(cls)
-        log._fill(starts, items, ratings, item_ids, low, high, times)
+        log = object.__new__(cls)
+        for name, array in (("starts", starts), ("items", items), ("ratings", ratings), ("times", times)):
+            object.__setattr__(log, name, None if array is None else frozen(array))
+        for name, value in (("item_ids", item_ids), ("low", low), ("high", high), ("note", note)):
+            object.__setattr__(log, name, value)
         return log
+
+    def _with(self, **changes: Any) -> RatingLog:
+        """Return a copy with other attributes, known to be valid."""
+        return self._of(**{name: changes.get(name, getattr(self, name)) for name in self.__slots__})
 
     @classmethod
     def from_matrix(
@@ -206,18 +206,18 @@ class RatingLog:
 
     def unit(self) -> RatingLog:
         """Return the same log on the scale from 0 to 1."""
-        return self._of(self.starts, self.items, self.unit_ratings(), self.item_ids, 0.0, 1.0, self.times)
+        return self._with(ratings=self.unit_ratings(), low=0.0, high=1.0)
 
     def of_users(self, users: ArrayLike) -> RatingLog:
         """Return the ratings of some of the users, by number, in the order given; the items stay the same."""
         chosen = np.array(users, np.int64)
         if chosen.ndim != 1 or (len(chosen) and not 0 <= chosen.min() <= chosen.max() < self.n_users):
             raise InvalidInput(f"users must be numbers from 0 to {self.n_users - 1}; got {users!r}")
-        rows = kernel.rows_of_users(self.starts, self.items, self.ratings, chosen)
+        starts, items, ratings = kernel.rows_of_users(self.starts, self.items, self.ratings, chosen)
         times = self.times
         if times is not None:
             times = kernel.rows_of_users(self.starts, self.items, times, chosen)[2]
-        return self._of(*rows, self.item_ids, self.low, self.high, times)
+        return self._with(starts=starts, items=items, ratings=ratings, times=times)
 
     def halves(self, seed: int = 0) -> tuple[RatingLog, RatingLog]:
         """Return two logs with half of the users each, dealt out at random; the items stay the same.
@@ -244,20 +244,18 @@ class RatingLog:
         place[chosen] = np.arange(len(chosen))
         some = self._among(place[self.items] >= 0)
         ids = tuple(self.item_ids[item] for item in chosen)
-        return self._of(some.starts, place[some.items], some.ratings, ids, self.low, self.high, some.times)
+        return some._with(items=place[some.items], item_ids=ids)
 
     def _among(self, kept: NDArray[np.bool_]) -> RatingLog:
         """Return some of the ratings; users who gave none of them are left out."""
         before = np.concatenate(([0], np.cumsum(kept)))[self.starts]
         starts = np.concatenate(([0], before[1:][np.diff(before) > 0]))
         times = None if self.times is None else self.times[kept]
-        return self._of(
-            starts, self.items[kept], self.ratings[kept], self.item_ids, self.low, self.high, times
-        )
+        return self._with(starts=starts, items=self.items[kept], ratings=self.ratings[kept], times=times)
 
     def in_order_of_time(self) -> RatingLog:
         """Return the same ratings, users in the order of their first one; those without any come last."""
-        times = checked_times(self.times)
+        times = checked_times(self.times, "read_log")
         rated = np.diff(self.starts) > 0
         first = np.full(self.n_users, np.inf)
         first[rated] = np.minimum.reduceat(times, self.starts[:-1][rated])
@@ -278,7 +276,7 @@ class RatingLog:
         >>> earlier, later.times.tolist()
         (RatingLog(2 users, 2 items, 2 ratings from 1 to 5), [30.0])
         """
-        is_early = is_earlier(checked_times(self.times), share)
+        is_early = is_earlier(checked_times(self.times, "read_log"), share)
         return self._among(is_early).in_order_of_time(), self._among(~is_early).in_order_of_time()
 
     def matrix(self) -> NDArray[np.float64]:
@@ -295,7 +293,7 @@ class RatingLog:
 
     def __reduce__(self) -> tuple[Any, ...]:
         rows = (self.starts, self.items, self.ratings, self.item_ids, self.low, self.high, self.times)
-        return RatingLog._of, rows
+        return RatingLog._of, (*rows, self.note)
 
     def __repr__(self) -> str:
         sizes = ", ".join(
@@ -321,15 +319,22 @@ def read_log(
     min_ratings: int | None = None,
     top: int | None = None,
     time: str | int | None = None,
+    progress: Progress = None,
 ) -> RatingLog:
     r"""Read ratings, one a row, from a file or a dataframe.
 
+    What takes a log (`lsdt.from_ratings`, `lsdt.replay`, `lsdt.check_side`, ...) takes what this function
+    returns; a path, dataframe or array given instead is read here with the defaults. Events, of which a user
+    may have several with one item, are read by `read_events`.
+
     Parameters
     ----------
-    log : path, dataframe or RatingLog
+    log : path, dataframe, array or RatingLog
         A file of text with columns (``.csv``, ``.tsv``, ``.dat``), of JSON lines (``.jsonl``), any of these
         compressed (``.csv.gz``) or alone in a ``.zip``; a Parquet file, a folder of Parquet files; or any
-        dataframe that narwhals knows (pandas, polars, pyarrow, ...). A `RatingLog` comes back as it is.
+        dataframe that narwhals knows (pandas, polars, pyarrow, ...). An array is a table of users by items,
+        as of `RatingLog.from_matrix`. A `RatingLog` comes back as it is, but for `scale`, `min_ratings` and
+        `top`.
     user, item, rating : str or int
         Names of the columns, or their places, counted from 0. Ids are text or whole numbers; dates and times
         become ISO text. Ratings are numbers; true and false are 1 and 0.
@@ -345,13 +350,17 @@ def read_log(
         Whether the first line of text names the columns; by default it does, except in ``.dat``. Without, the
         first three columns are called ``user``, ``item`` and ``rating``.
     min_ratings : int, optional
-        Items with fewer ratings are left out, and users who rated no others.
+        Items with fewer ratings are left out, and users who rated no others. Pairs of fewer items have
+        shorter intervals in `lsdt.from_ratings`.
     top : int, optional
         Keep only so many items, those with the most ratings; of several with as many, the first ids. The
         scale stays that of all ratings.
     time : str or int, optional
         The column of times: numbers, dates, or text in ISO form (``2024-05-01 12:30:00``). The log keeps
         them, and ``duplicates='last'`` means the latest.
+    progress : bool or function, optional
+        Whether to show a progress bar; by default on a terminal when reading takes more than two seconds. A
+        function is called with the share that is done.
 
     Returns
     -------
@@ -388,21 +397,55 @@ def read_log(
 
     checked_word(duplicates, "duplicates", DUPLICATES)
     layout, selection = TextLayout(sep, header).checked_for(log), ItemSelection(min_ratings, top).checked()
-    whole = _read_all(log, Columns(user, item, rating, time=time).with_users(), duplicates, scale, layout)
-    return select_items(whole, selection)[0]
+    columns = Columns(user, item, rating, time=time).with_users()
+    with progress_of(progress, READING):
+        return select_items(_read_all(log, columns, duplicates, scale, layout), selection)
+
+
+def as_log(log: Any, scale: tuple[float, float] | None = None) -> RatingLog:
+    """Return the log that a function was given: a `RatingLog`, or what `read_log` reads by default."""
+    if isinstance(log, RatingLog):
+        return read_log(log, scale=scale)
+    return read_by_default(log, read_log, scale=scale)
+
+
+def read_by_default(log: Any, reader: Callable[..., _Read], **options: Any) -> _Read:
+    """Read a log for a function that has no options of reading: an error says where these are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> read_by_default(pd.DataFrame({"who": [1], "item": [7], "rating": [5]}), read_log)
+    Traceback (most recent call last):
+    lsdt.errors.InvalidInput: there is no column 'user' for the user; the columns are 'who', 'item', 'rating'.
+    Name the column with user=..., or give its place, counted from 0. Columns and other choices are options of
+    lsdt.ratings.read_log; give what it returns
+    """
+    try:
+        return reader(log, **options)
+    except InvalidInput as error:
+        where = (
+            f"Columns and other choices are options of lsdt.ratings.{reader.__name__}; give what it returns"
+        )
+        raise type(error)(f"{error}. {where}") from None
 
 
 def _read_all(
     log: Any, columns: Columns, duplicates: str, scale: tuple[float, float] | None, layout: TextLayout
 ) -> RatingLog:
     """Read all ratings; see `read_log` for the parameters."""
+    if isinstance(log, np.ndarray):
+        return RatingLog.from_matrix(log, scale=scale)
     if isinstance(log, RatingLog):
         if scale is None:
             return log
-        ends = checked_scale(scale, log.ratings, lambda at: f"rating number {at}")
-        return RatingLog._of(log.starts, log.items, log.ratings, log.item_ids, *ends, log.times)
+        low, high = checked_scale(scale, log.ratings, lambda at: f"rating number {at}")
+        return log._with(low=low, high=high)
+    from lsdt.ratings.reading.batches import refuse_no_order
     from lsdt.ratings.reading.triples import read_triples
 
+    if duplicates == "last" and columns.time is None:
+        refuse_no_order(log)
     triples = read_triples(log, columns, layout)
     low, high = checked_scale(scale, triples.ratings, triples.place)
     n_users, n_items = len(triples.user_ids), len(triples.item_ids)
@@ -424,10 +467,13 @@ def _read_all(
     return RatingLog._of(starts, items, ratings, tuple(triples.item_ids), low, high, times)
 
 
-def checked_times(times: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return the times of a log; refuse a log without."""
+def checked_times(times: NDArray[np.float64] | None, reader: str) -> NDArray[np.float64]:
+    """Return the times of a log; refuse a log without. `reader` is the function that reads such logs."""
     if times is None:
-        raise InvalidInput("the log does not say when ratings were given; name the column with time=...")
+        raise InvalidInput(
+            "the log does not say when ratings were given; name the column of times when you read it, as in "
+            f"lsdt.ratings.{reader}(log, time='timestamp')"
+        )
     return times
 
 

@@ -72,13 +72,10 @@ class ItemSelection(NamedTuple):
         )
 
 
-ALL_ITEMS = ItemSelection()
-
-
-def select_items(log: Log, selection: ItemSelection) -> tuple[Log, str]:
-    """Return a log of ratings or events about some of its items, and what was left out in words."""
+def select_items(log: Log, selection: ItemSelection) -> Log:
+    """Return a log of ratings or events about some of its items; its note says which were left out."""
     if selection.keeps_all:
-        return log, ""
+        return log
     counts = np.bincount(log.items, minlength=len(log.item_ids))
     kept = selection.kept(counts, log.item_ids)
-    return cast("Log", log.of_items(kept)), selection.note(counts, kept)
+    return cast("Log", log.of_items(kept)._with(note=selection.note(counts, kept) or log.note))

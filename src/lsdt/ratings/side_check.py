@@ -18,7 +18,7 @@ import numpy as np
 from lsdt._html import fields_card
 from lsdt._validation import check_kind, checked_share, checked_whole
 from lsdt.errors import InvalidInput, counted
-from lsdt.ratings.log import read_log
+from lsdt.ratings.log import as_log
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
 from lsdt.ratings.statistics.pairs import pair_statistics
 from lsdt.side_information import FeatureEvidence, GroupEvidence, SideInformation
@@ -195,7 +195,7 @@ def check_side(
     side : SideInformation
         What is to be tested; its epsilon must be known. From `lsdt.from_features` the Lipschitz constant is
         tested too, on all pairs, and from `lsdt.from_groups` every group (``check.groups()``).
-    against : RatingLog, path, dataframe or Agent
+    against : RatingLog, path, dataframe, array or Agent
         A log, as of `lsdt.ratings.read_log`, whose items are the arms; epsilon is then a share of its scale.
         Or an agent, whose rewards so far are compared in their own units.
     confidence : float
@@ -266,7 +266,7 @@ def _by_log(
     side: SideInformation, log: Any, level: float, least: int, wanted: NDArray[Any] | None
 ) -> _Measured:
     """Return the differences that the common raters of two items show, on the scale from 0 to 1."""
-    statistics = pair_statistics(read_log(log, scale=side.scale), least)
+    statistics = pair_statistics(as_log(log, side.scale), least)
     known = {side.label(arm): arm for arm in range(side.n_arms)}
     arm_of = np.array([known.get(item, -1) for item in statistics.item_ids], np.int64)
     if (arm_of < 0).all():

@@ -65,7 +65,10 @@ def why_undecided(request: RatingRequest, source: RatingSource, epsilon: float |
             f". The shortest interval of a difference reaches {survey.shortest:.2g} to either side, and a "
             f"pair is {where}"
         )
-    said.append(". More users would help, or fewer items (min_ratings, top): all pairs share the confidence")
+    said.append(
+        ". More users would help, or fewer items (min_ratings or top of read_log): all pairs share the "
+        "confidence"
+    )
     if survey.enough == 0:
         said.append("; so would asking for fewer common raters (min_raters)")
     return "".join(said) + "."

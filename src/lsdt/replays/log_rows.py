@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import checked_word
 from lsdt.errors import InvalidInput
-from lsdt.ratings.events import EventLog, read_events
-from lsdt.ratings.log import RatingLog, read_log
-from lsdt.ratings.selection import ItemSelection, select_items
+from lsdt.ratings.events import EventLog
+from lsdt.ratings.log import RatingLog, as_log, read_log
 from lsdt.replays.log_rows_kernel import tally_rows
 from lsdt.replays.off_policy import acceptance
 from lsdt.replays.runner import UserRows, compiled_rows
@@ -23,28 +21,24 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
 
-METHODS = ("auto", "matrix", "uniform", "propensity")
-
 
 @dataclass(frozen=True, eq=False)
 class LogRows:
-    """A log, and the method by which it is replayed.
+    """A log as it is replayed.
 
-    A row is a user with all ratings (``method='matrix'``), or one event. For events, ``acceptance`` is the
-    probability with which each is used, ``weights`` one over its propensity; both are None if all events
-    count alike.
+    A row is a user with all ratings, or one event. For events, ``acceptance`` is the probability with which
+    each is used, ``weights`` one over its propensity; both are None if all events count alike.
     """
 
     source: RatingLog | EventLog
-    method: str
-    clip: float = 0.0
-    note: str = ""
+    clip: float = 0.0  # the smallest propensity that is used
 
-    def select(self, min_ratings: int | None, top: int | None) -> LogRows:
-        """Return the rows of items with at least `min_ratings` ratings, of these the `top` with the most."""
-        selection = ItemSelection(min_ratings, top).checked()
-        source, note = select_items(self.source, selection)
-        return replace(self, source=source, note=note)
+    @property
+    def method(self) -> str:
+        """How the log is replayed: by user, or by events shown at random or with known probabilities."""
+        if isinstance(self.source, RatingLog):
+            return "matrix"
+        return "uniform" if self.source.propensities is None else "propensity"
 
     def of_items(self, names: set[ArmId]) -> LogRows:
         """Return the rows of the items with these names."""
@@ -113,7 +107,7 @@ class LogRows:
     def acceptance(self) -> NDArray[np.float64] | None:
         """The probability with which each event is used; None if all are."""
         chances = getattr(self.source, "propensities", None)
-        if self.method != "propensity" or chances is None:
+        if chances is None:
             return None
         return acceptance(self.rows.items, chances, self.clip, self.n_items)
 
@@ -121,7 +115,7 @@ class LogRows:
     def weights(self) -> NDArray[np.float64] | None:
         """One over the propensity of each event, or over the clip if that is larger."""
         chances = getattr(self.source, "propensities", None)
-        if self.method != "propensity" or chances is None:
+        if chances is None:
             return None
         weights: NDArray[np.float64] = 1.0 / np.maximum(chances, self.clip)
         return weights
@@ -204,39 +198,6 @@ class LogRows:
         return np.array([place[name] for name in side.arm_ids], np.int64)
 
 
-def read_log_rows(
-    log: Any,
-    columns: dict[str, Any],
-    method: str,
-    clip: float,
-    duplicates: str,
-    scale: tuple[float, float] | None,
-    layout: dict[str, Any],
-) -> LogRows:
-    """Read a log for a method; ``'auto'`` chooses the one that fits it."""
-    method = checked_word(method, "method", METHODS)
-    if isinstance(log, np.ndarray):
-        log = RatingLog.from_matrix(log, scale=scale)
-    events = isinstance(log, EventLog)
-    known = columns["propensity"] is not None or (events and log.propensities is not None)
-    if method == "auto":
-        method = "propensity" if known else "uniform" if events else "matrix"
-    if method == "propensity" and not known:
-        raise InvalidInput(
-            "method='propensity' needs the probabilities with which items were shown; say which column holds "
-            "them with propensity=..."
-        )
-    if events if method == "matrix" else isinstance(log, RatingLog):
-        raise InvalidInput(f"method={method!r} is not for a log of type {type(log).__name__}; leave it out")
-    if method == "matrix":
-        if columns["user"] is None:
-            raise InvalidInput(
-                "a log without a column of users must be one of events: say which column holds the "
-                "probabilities with which items were shown, with propensity=..., or, if they were shown at "
-                "random, method='uniform'"
-            )
-        names = {key: columns[key] for key in ("user", "item", "rating", "time")}
-        return LogRows(read_log(log, **names, duplicates=duplicates, scale=scale, **layout), method)
-    if method == "uniform":
-        columns = {**columns, "propensity": None}
-    return LogRows(read_events(log, **columns, scale=scale, **layout), method, clip)
+def log_rows(log: Any, clip: float) -> LogRows:
+    """Return the rows of a log; one that has not been read yet is one of ratings, read by default."""
+    return LogRows(log, clip) if isinstance(log, EventLog) else LogRows(as_log(log))

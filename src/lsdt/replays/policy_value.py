@@ -9,14 +9,14 @@ import numpy as np
 
 from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput, counted
-from lsdt.ratings.events import read_events
+from lsdt.ratings.events import EventLog, read_events
+from lsdt.ratings.log import read_by_default
 from lsdt.replays.off_policy import ESTIMATORS, estimates
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from lsdt.ratings.events import EventLog
     from lsdt.side_information.arms import ArmId
 
 _Z = 1.959963984540054  # of a 95% interval
@@ -29,17 +29,14 @@ def policy_value(
     *,
     model: Mapping[ArmId, float] | ArrayLike | None = None,
     clip: float = 0.0,
-    user: str | int | None = "user",
-    item: str | int = "item",
-    rating: str | int = "rating",
-    propensity: str | int | None = "propensity",
 ) -> pd.DataFrame:
     """Estimate what a policy would have earned on events that were shown by another one.
 
     Parameters
     ----------
-    log : path, dataframe or EventLog
-        Events, one per row, with the probability of the item shown; the columns are named below.
+    log : EventLog, path or dataframe
+        Events with the probability of the item shown, as of `lsdt.ratings.read_events`; by default that
+        column is called ``propensity``. Events of one user count as one for the intervals.
     probabilities : mapping, or array of events by items
         How likely the policy is to choose each item: by item if that is the same for all events (items
         left out have probability 0), else a row per event with the items in ascending order.
@@ -47,9 +44,6 @@ def policy_value(
         What each item is expected to pay, in the same form. Without it there is no doubly robust estimate.
     clip : float
         The smallest logged probability that is used; smaller ones are raised to it.
-    user, item, rating, propensity : str or int
-        Names of the columns, as in `lsdt.ratings.read_events`. Events of one user count as one for the
-        intervals; ``user=None`` if every event has a different user.
 
     Returns
     -------
@@ -60,10 +54,10 @@ def policy_value(
     Examples
     --------
     >>> import lsdt, pandas as pd
-    >>> events = pd.DataFrame({"item": ["tea", "tea", "juice", "juice"], "click": [1, 0, 1, 1],
+    >>> rows = pd.DataFrame({"item": ["tea", "tea", "juice", "juice"], "click": [1, 0, 1, 1],
     ...     "p": [.5, .5, .5, .5]})
-    >>> found = lsdt.replays.policy_value(events, {"tea": .2, "juice": .8}, user=None, rating="click",
-    ...     propensity="p")
+    >>> events = lsdt.ratings.read_events(rows, user=None, rating="click", propensity="p")
+    >>> found = lsdt.replays.policy_value(events, {"tea": .2, "juice": .8})
     >>> found[["estimator", "reward"]].round(3)
       estimator  reward
     0       ips     0.9
@@ -71,11 +65,11 @@ def policy_value(
     """
     import pandas as pd
 
-    events = read_events(log, user, item, rating, propensity)
+    events = log if isinstance(log, EventLog) else read_by_default(log, read_events, propensity="propensity")
     if events.propensities is None:
         raise InvalidInput(
             "the value of another policy needs the probability with which each item was shown; name the "
-            "column with propensity=..."
+            "column when you read the log, as in lsdt.ratings.read_events(log, propensity='p')"
         )
     chances = _table(events, probabilities, "probabilities", 0.0)
     _check_probabilities(chances)

@@ -6,12 +6,12 @@ import os
 import uuid
 import warnings
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._progress import without_progress
 from lsdt._validation import checked_flag, checked_jobs, checked_replications, checked_seed, checked_share
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted, suggest
 from lsdt.kernel.memory import require_memory
@@ -19,7 +19,7 @@ from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.prior import weight_of_prior
 from lsdt.policies.situation import checked_horizon
 from lsdt.ratings.from_ratings import from_ratings, relations_asked, relations_of
-from lsdt.replays.log_rows import read_log_rows
+from lsdt.replays.log_rows import log_rows
 from lsdt.replays.result import ReplayResult, notes_of
 from lsdt.replays.splits import BOUNDED, ReplayStudy, empty_results, load_compiled, play_split
 from lsdt.side_information import SideInformation
@@ -30,6 +30,7 @@ from lsdt.simulation.workers import Token, run_parts
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from lsdt._progress import Progress
     from lsdt.ratings.log import RatingLog
     from lsdt.replays.log_rows import LogRows
     from lsdt.replays.splits import Remark
@@ -48,33 +49,21 @@ def replay(
     log: Any,
     policies: Any,
     *,
-    user: str | int | None = "user",
-    item: str | int = "item",
-    rating: str | int = "rating",
-    propensity: str | int | None = None,
-    method: str = "auto",
     horizon: int | None = None,
     splits: int = 20,
     train: float | None = None,
     test: float | None = None,
     test_log: Any = None,
-    time: str | int | None = None,
     chronological: bool = False,
     side: str | Callable[[RatingLog], SideInformation] | SideInformation | None = "interval",
     epsilon: float | str = "auto",
     relations: str | None = None,
     prior_weight: float = 0.0,
     clip: float = 0.0,
-    duplicates: str = "error",
-    scale: tuple[float, float] | None = None,
-    sep: str | None = None,
-    header: bool | None = None,
-    min_ratings: int | None = None,
-    top: int | None = None,
     checkpoints: int | Sequence[int] | None = None,
     seed: int = 0,
     n_jobs: int = -1,
-    progress: bool | Callable[[float], None] | None = None,
+    progress: Progress = None,
 ) -> ReplayResult:
     """Estimate from recorded ratings what policies would have earned.
 
@@ -86,17 +75,13 @@ def replay(
 
     Parameters
     ----------
-    log : path, dataframe, RatingLog, EventLog or array
-        Ratings or events, one per row; or users by items, NaN where a user did not rate an item.
+    log : RatingLog, EventLog, path, dataframe or array
+        Ratings that users gave to items, as of `lsdt.ratings.read_log`, whose options say how they are read.
+        Or events, as of `lsdt.ratings.read_events`, whose items were chosen with known probabilities (its
+        `propensity`), or else uniformly at random.
     policies : list
         Names, words such as ``'ts@paper:prior_weight=1'``, `lsdt.Policy` values or policies of your own, as
         in `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` as baselines.
-    user, item, rating, propensity : str or int
-        Names of the columns; ``user=None`` if every event has a different user.
-    method : {'auto', 'matrix', 'uniform', 'propensity'}
-        What the log is: ratings that users gave to items (``'matrix'``), events whose items were chosen
-        uniformly at random, or with known probabilities. By default ``'propensity'`` if these are given, else
-        ``'uniform'`` for an EventLog and ``'matrix'`` for any other log.
     horizon : int, optional
         Number of rounds, fewer if the log ends; by default half of an item's answers, on average.
     splits : int
@@ -108,15 +93,13 @@ def replay(
         The share of the users that is tested on; by default all others. With the same `test` and `seed`, the
         users tested are the same ones in the same order whatever `train` is, so that replays with more and
         less training can be compared split by split.
-    test_log : path, dataframe, RatingLog, EventLog or array, optional
-        Ratings to test on; `log` is then used for training only. Items that are not rated in both are left
-        out. A user who is in both logs counts as two.
-    time : str or int, optional
-        The column of times, for `chronological`.
+    test_log : RatingLog, EventLog, path, dataframe or array, optional
+        Ratings or events to test on; `log` is then used for training only. Items that are not rated in both
+        are left out. A user who is in both logs counts as two.
     chronological : bool
         Whether training comes first in time and users are tested in the order of their first rating after
-        it. Every split then tests another random half of them (or the share `test`), so that intervals mean
-        something; a single split tests all.
+        it; the log must have times (``read_log(..., time='timestamp')``). Every split then tests another
+        random half of them (or the share `test`), so that intervals mean something; a single split tests all.
     side : {'interval', 'paper'}, SideInformation, callable or None
         What is known of the items: what `lsdt.from_ratings` finds in the ratings trained on, by the rule of
         that name (``'paper'`` with the paper's search for epsilon); what your function returns for these
@@ -133,16 +116,6 @@ def replay(
         means no prior. A policy's own ``prior_weight`` takes precedence.
     clip : float
         The smallest propensity that is used; smaller ones are raised to it. 0 changes none.
-    duplicates : {'error', 'last', 'mean'}
-        What to do if a user rated an item twice, for ``'matrix'``.
-    scale : tuple of float, optional
-        The ends of the scale of ratings; by default the smallest and the largest.
-    sep, header
-        The column separator of a text file, and whether its first line names the columns; as in
-        `lsdt.ratings.read_log`.
-    min_ratings, top : int, optional
-        Leave out items with fewer ratings (or events) than `min_ratings`, and of the others all but the `top`
-        with the most.
     checkpoints : int or list of int, optional
         Rounds at which rewards are recorded, as in `lsdt.simulate`.
     seed : int
@@ -170,20 +143,12 @@ def replay(
     best_training_mean    0.69   400.0
     always 0              0.19   400.0
     """
-    columns = {"user": user, "item": item, "rating": rating, "propensity": propensity, "time": time}
-    layout = {"sep": sep, "header": header}
     in_order, n_splits = checked_flag(chronological, "chronological"), checked_replications(splits, "splits")
-    read = partial(
-        read_log_rows,
-        columns=columns,
-        method=method,
-        clip=checked_share(clip, "clip"),
-        duplicates=duplicates,
-        scale=scale,
-        layout=layout,
-    )
-    rows = read(log).select(min_ratings, top)
-    training, rows, about = _own_training(rows, None if test_log is None else read(test_log), train, in_order)
+    smallest = checked_share(clip, "clip")
+    with without_progress():
+        rows = log_rows(log, smallest)
+        test_rows = None if test_log is None else log_rows(test_log, smallest)
+    training, rows, about = _own_training(rows, test_rows, train, in_order)
     listed = checked_competitors(policies)
     weight = checked_share(prior_weight, "prior_weight")
     side_of = _checked_side(side, epsilon, relations)
@@ -199,7 +164,7 @@ def replay(
         notes += (
             f"By default {counted(last, 'round')} are played, half of an item's answers on average, and "
             f"there are {rows.n_items:,} items: a policy on all of them cannot try each once. Keep fewer "
-            "items (min_ratings, top), or ask for more rounds (horizon).",
+            "items (min_ratings or top of read_log), or ask for more rounds (horizon).",
         )
     study = ReplayStudy(
         rows,
@@ -224,15 +189,17 @@ def _own_training(
     rows: LogRows, test_rows: LogRows | None, train: Any, in_order: bool
 ) -> tuple[LogRows | None, LogRows, tuple[str, ...]]:
     """Return the log to train on, or None if it is not separate, the log to test on, and notes on them."""
+    logs = [rows] if test_rows is None else [rows, test_rows]
+    about = list(filter(None, dict.fromkeys(each.source.note for each in logs)))
     if test_rows is None and not in_order:
-        return None, rows, ()
+        return None, rows, tuple(about)
     if test_rows is None:
         share = checked_share(0.1 if train is None else train, "train")
         training, tested = rows.divide_by_time(share)
         n_early, n_late = len(training.rows.items), len(tested.rows.items)
-        about = [f"The earliest {n_early:,} ratings are trained on, the {n_late:,} later ones tested."]
+        about.append(f"The earliest {n_early:,} ratings are trained on, the {n_late:,} later ones tested.")
     else:
-        training, tested, about = rows, test_rows, []
+        training, tested = rows, test_rows
         if in_order:
             tested = tested.in_order_of_time()
     ends = min(training.low, tested.low), max(training.high, tested.high)
@@ -248,12 +215,8 @@ def _own_training(
     about.append(
         "Intervals are for policies with this training: they do not say what another one would have led to."
     )
-    note = tested.note if test_rows is None else training.note
-    return (
-        replace(training.of_items(common).with_scale(*ends), note=""),
-        replace(tested.of_items(common).with_scale(*ends), note=note),
-        tuple(about),
-    )
+    training, tested = (each.of_items(common).with_scale(*ends) for each in (training, tested))
+    return training, tested, tuple(about)
 
 
 def _rated(log: LogRows) -> list[ArmId]:

@@ -383,8 +383,7 @@ def notes_of(
     notes += _without_relations(study, answers, every=False)
     notes += _notes_on_candidates(study, answers, remarks)
     notes += _notes_on_priors(study)
-    first = filter(None, (study.log.note, *study.notes))
-    return [*first, *notes, *_notes_on_events(study.log)], serious
+    return [*study.notes, *notes, *_notes_on_events(study.log)], serious
 
 
 def _failures(study: ReplayStudy, answers: Answers, remarks: dict[int, list[Remark]]) -> list[str]:
@@ -414,7 +413,7 @@ def _failures(study: ReplayStudy, answers: Answers, remarks: dict[int, list[Rema
 
 
 _READ_RANGES_AS_PAIRS = ("paper", "anchors", "triangles")
-_HELP = "Train on more users (train), or keep fewer items (min_ratings, top)"
+_HELP = "Train on more users (train), or keep fewer items (min_ratings or top of read_log)"
 
 
 def _without_relations(study: ReplayStudy, answers: Answers, *, every: bool) -> list[str]:

@@ -20,11 +20,10 @@ from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import make_log, read_log
 from lsdt.ratings.engines import lazy_frames
-from lsdt.ratings.engines.lazy_frames import engine_source, engine_source_of
+from lsdt.ratings.engines.lazy_frames import EngineLog, open_log
 from lsdt.ratings.engines.source import LogSource, source_of
 from lsdt.ratings.engines.user_hash import UserCoins
 from lsdt.ratings.from_ratings import RatingRequest, relate
-from lsdt.ratings.reading.columns import Columns
 from lsdt.ratings.reading.triples import BYTES_PER_RATING
 from lsdt.ratings.rules.relations import Screen
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
@@ -70,7 +69,7 @@ def small_logs(draw):
 @examples(0.3)
 @given(rows=small_logs(), min_raters=st.integers(1, 3))
 def test_pairs_of_small_logs_are_those_of_the_definition(rows, min_raters):
-    source = engine_source(in_duckdb(pd.DataFrame(rows, columns=COLUMNS)), duplicates="mean", scale=(1, 5))
+    source = open_log(in_duckdb(pd.DataFrame(rows, columns=COLUMNS)), duplicates="mean", scale=(1, 5))
     found = source.pairs(min_raters)
     expected, compared = pair_statistics(rows, (1, 5), min_raters)
     ids = source.item_ids
@@ -99,7 +98,7 @@ def log():
     ("kind", "low_high"), [("student", (0.1, 0.1)), ("student", (0.0, 1.0)), ("bernstein", (0.02, 0.3))]
 )
 def test_a_screen_keeps_the_same_pairs_in_an_engine(log, opened, low_high, kind):
-    memory, engine = LogSource(read_log(log)), engine_source(opened(log))
+    memory, engine = LogSource(read_log(log)), open_log(opened(log))
     screen = Screen(DifferenceIntervals(kind, 0.05), *low_high)
     here, there = memory.pairs(10, screen), engine.pairs(10, screen)
     assert same_pairs(here, there)
@@ -111,7 +110,7 @@ def test_what_a_screen_leaves_out_stays_in_the_engine(log, monkeypatch):
     brought = []
     collect = lazy_frames.collect
     monkeypatch.setattr(lazy_frames, "collect", lambda frame: brought.append(collect(frame)) or brought[-1])
-    source = engine_source(in_duckdb(log))
+    source = open_log(in_duckdb(log))
     kept = source.pairs(10, Screen(DifferenceIntervals("student", 1e-4), 0.1, 0.1))
     assert len(kept) <= len(brought[-1]) < 200 < kept.n_compared
     assert source.pairs(10_000).n_compared == kept.n_compared
@@ -123,7 +122,7 @@ def related_in_engine(frame, **asked):
     usual = {name: of.default for name, of in inspect.signature(lsdt.from_ratings).parameters.items()}
     names = [field.name for field in dataclasses.fields(RatingRequest)]
     request = RatingRequest(**{name: asked.get(name, usual[name]) for name in names})
-    return relate(request.checked(), engine_source(frame))
+    return relate(request.checked(), open_log(frame))
 
 
 @pytest.mark.parametrize(
@@ -152,7 +151,7 @@ def test_the_paper_rule_and_other_scales(log):
     here = lsdt.from_ratings(stars, rule="paper", epsilon=0.1)
     assert related_in_engine(in_duckdb(stars), rule="paper", epsilon=0.1) == here
     huge = log.assign(rating=log.rating * 1e99)
-    scaled = engine_source(in_duckdb(huge)).pairs(5)
+    scaled = open_log(in_duckdb(huge)).pairs(5)
     assert same_pairs(scaled, LogSource(read_log(huge)).pairs(5, None))
 
 
@@ -168,7 +167,7 @@ def test_ids_of_every_kind(log):
         here = LogSource(read_log(frame))
         pairs = here.pairs(5, None)
         assert len(pairs) > 100
-        for there in (engine_source(in_duckdb(frame)), engine_source(in_polars(frame))):
+        for there in (open_log(in_duckdb(frame)), open_log(in_polars(frame))):
             assert same_pairs(pairs, there.pairs(5))
             assert there.sample(50, 1).ratings.tolist() == here.sample(50, 1).ratings.tolist()
 
@@ -195,7 +194,7 @@ def test_coins_deal_fairly():
 
 @ENGINES
 def test_halves_share_the_users(log, opened):
-    source, memory = engine_source(opened(log)), LogSource(read_log(log))
+    source, memory = open_log(opened(log)), LogSource(read_log(log))
     for there, here in zip(source.halves(3), memory.halves(3), strict=True):
         assert there.n_users == here.n_users
         assert same_pairs(here.pairs(3, None), there.pairs(3))
@@ -204,7 +203,7 @@ def test_halves_share_the_users(log, opened):
 
 
 def test_effects_of_large_logs_come_from_a_sample(log):
-    source, memory = engine_source(in_duckdb(log)), LogSource(read_log(log)).items()
+    source, memory = open_log(in_duckdb(log)), LogSource(read_log(log)).items()
     items = source.items(most_sampled=4_000)
     assert items.ratings.tolist() == memory.ratings.tolist()
     np.testing.assert_allclose(items.means, memory.means)
@@ -215,13 +214,12 @@ def test_effects_of_large_logs_come_from_a_sample(log):
 def test_logs_that_do_not_fit_stay_in_their_engine(log):
     with memory_limit(len(log) * BYTES_PER_RATING - 1):
         for frame in (in_duckdb(log), in_polars(log)):
-            assert engine_source_of(frame, Columns(*COLUMNS), "error", None) is not None
+            assert isinstance(source_of(frame), EngineLog)
 
 
 def test_short_logs_are_read_and_spark_is_not_asked(log):
-    assert isinstance(source_of(in_duckdb(log), Columns(*COLUMNS), "error", None), LogSource)
-    assert isinstance(source_of(in_polars(log), Columns(*COLUMNS), "last", None), LogSource)
-    assert isinstance(source_of(log, Columns(*COLUMNS), "error", None), LogSource)
+    for frame in (in_duckdb(log), in_polars(log), log):
+        assert isinstance(source_of(frame), LogSource)
 
 
 def rows(*given, columns=COLUMNS):
@@ -267,14 +265,38 @@ def rows(*given, columns=COLUMNS):
 )
 def test_bad_logs_are_named(frame, asked, message):
     with pytest.raises(InvalidInput, match=message):
-        engine_source(frame(), **asked)
+        open_log(frame(), **asked)
 
 
 def test_the_last_rating_needs_an_order(log):
     with pytest.raises(Unsupported, match="needs an order of the rows"):
-        lsdt.from_ratings(in_duckdb(log), duplicates="last")
+        open_log(in_duckdb(log), duplicates="last")
+    with pytest.raises(Unsupported, match=r"needs an order of the rows.*\(time=...\)"):
+        read_log(in_duckdb(log), duplicates="last")
+    twice = pd.concat([log, log.assign(rating=1.0)]).assign(time=lambda frame: range(len(frame)))
+    latest = read_log(in_duckdb(twice), duplicates="last", time="time")
+    assert (latest.ratings == 1.0).all()
+    assert (read_log(in_polars(twice), duplicates="last").ratings == 1.0).all()
+
+
+def test_a_log_in_an_engine_may_have_other_columns(log):
+    named = log.rename(columns={"user": "who", "item": "what", "rating": "stars"})
+    opened = open_log(in_duckdb(named), "who", "what", "stars", min_ratings=2, top=5)
+    here = read_log(log, min_ratings=2, top=5)
+    assert opened.item_ids == here.item_ids
+    assert opened.note == here.note
+    side, same = lsdt.from_ratings(opened), lsdt.from_ratings(here)
+    assert side.evidence.notes == same.evidence.notes
+    assert side.evidence.pairs["relation"].tolist() == same.evidence.pairs["relation"].tolist()
+    with memory_limit(len(log) * BYTES_PER_RATING - 1):
+        told = r"no column 'user' .*options of lsdt\.ratings\.open_log; give what"
+        with pytest.raises(InvalidInput, match=told):
+            lsdt.from_ratings(in_duckdb(named))
+    for wrong in ("log.csv", 3):
+        with pytest.raises(InvalidInput, match="a log is a path or a dataframe .* got (str|int)"):
+            open_log(wrong)
 
 
 def test_min_raters_is_checked(log):
     with pytest.raises(InvalidInput, match="min_raters must be a whole number from 1 to"):
-        engine_source(in_duckdb(log)).pairs(0)
+        open_log(in_duckdb(log)).pairs(0)

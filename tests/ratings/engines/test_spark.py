@@ -13,9 +13,8 @@ import lsdt
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.ratings import make_log, read_log
 from lsdt.ratings.engines import lazy_frames
-from lsdt.ratings.engines.lazy_frames import EngineSource, engine_source
+from lsdt.ratings.engines.lazy_frames import EngineLog, open_log
 from lsdt.ratings.engines.source import LogSource, source_of
-from lsdt.ratings.reading.columns import Columns
 from lsdt.ratings.rules.relations import Screen
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
 
@@ -80,8 +79,8 @@ def test_pairs_stay_on_spark(log, on_spark, monkeypatch):
     brought = []
     collect = lazy_frames.collect
     monkeypatch.setattr(lazy_frames, "collect", lambda frame: brought.append(collect(frame)) or brought[-1])
-    source = source_of(on_spark, Columns(*COLUMNS), "error", None)
-    assert isinstance(source, EngineSource)
+    source = source_of(on_spark)
+    assert isinstance(source, EngineLog)
     screen = Screen(DifferenceIntervals("student", 1e-4), 0.1, 0.1)
     there, here = source.pairs(10, screen), LogSource(read_log(log)).pairs(10, screen)
     for name in ("first", "second", "raters"):
@@ -93,10 +92,10 @@ def test_pairs_stay_on_spark(log, on_spark, monkeypatch):
 def test_bad_logs_are_named(opened, log):
     twice = opened(pd.concat([log, log.head(3)]))
     with pytest.raises(InvalidInput, match="3 pairs of a user and an item occur more than once"):
-        engine_source(twice)
-    assert engine_source(twice, duplicates="mean").n_ratings == len(log)
+        open_log(twice)
+    assert open_log(twice, duplicates="mean").n_ratings == len(log)
     with pytest.raises(Unsupported, match="needs an order"):
-        lsdt.from_ratings(twice, duplicates="last")
+        open_log(twice, duplicates="last")
     gaps = opened(log.assign(rating=log.rating.where(log.index > 4)))
     with pytest.raises(InvalidInput, match=r"5 rows of .* have no finite rating"):
-        engine_source(gaps)
+        open_log(gaps)

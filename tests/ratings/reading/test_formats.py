@@ -101,7 +101,7 @@ def test_the_words_are_those_of_the_command_line(tmp_path, capsys):
     log = tmp_path / "u.data"
     log.write_text(text(frame[["rating", "item", "user"]], "\t", header=False))
     places = {"user": 2, "item": 1, "rating": 0}
-    side = lsdt.from_ratings(log, epsilon=0.2, sep="\t", header=False, **places)
+    side = lsdt.from_ratings(read_log(log, sep="\t", header=False, **places), epsilon=0.2)
     words = [str(log), "--sep", r"\t", "--no-header", "--user", "2", "--item", "1", "--rating", "0"]
     assert main(["build", *words, "--epsilon", ".2", "--out", str(tmp_path / "side.csv"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["similar"] == side.n_similar

@@ -10,7 +10,7 @@ import pytest
 
 import lsdt
 from lsdt.ratings import RatingWarning, item_statistics, make_log, read_log
-from lsdt.ratings.engines.lazy_frames import engine_source
+from lsdt.ratings.engines.lazy_frames import open_log
 from lsdt.ratings.from_ratings import RatingRequest, relate
 from lsdt.ratings.rules import hubs
 
@@ -72,7 +72,7 @@ def test_the_same_from_an_engine(few_are_many):
     few_are_many()
     here = lsdt.from_ratings(frame)
     request = RatingRequest("auto", 0.95, "interval", "family", 0.1, "grid", None, "student", 0).checked()
-    there = relate(request, engine_source(duckdb.from_df(frame)))
+    there = relate(request, open_log(duckdb.from_df(frame)))
     np.testing.assert_array_equal(here.ranges.pairs, there.ranges.pairs)
     np.testing.assert_allclose(here.ranges.low, there.ranges.low, atol=1e-8)
     assert here.evidence.left_out == there.evidence.left_out > 0

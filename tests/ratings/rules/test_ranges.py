@@ -14,7 +14,7 @@ from scipy.stats import binom
 import lsdt
 from lsdt.errors import ContradictionWarning, InvalidInput, NoRelations
 from lsdt.ratings import RatingWarning, make_log, pair_statistics, read_log
-from lsdt.ratings.engines.lazy_frames import engine_source
+from lsdt.ratings.engines.lazy_frames import open_log
 from lsdt.ratings.from_ratings import RatingRequest, relate
 from lsdt.ratings.rules.ranges import BETTER, RANGE, WORSE, FoundRanges, family_ranges, fdr_ranges
 from lsdt.ratings.rules.relations import FdrRule
@@ -37,7 +37,7 @@ def test_a_log_by_hand():
     values = np.array([1.0, 2.0, 1.05]) + 0.01 * rng.normal(size=(4000, 3))
     frame = pd.DataFrame(values, columns=["a", "b", "c"]).stack().reset_index()
     frame.columns = ["user", "item", "rating"]
-    side = lsdt.from_ratings(frame, scale=(0, 5), relations="ranges")
+    side = lsdt.from_ratings(read_log(frame, scale=(0, 5)), relations="ranges")
     assert (side.epsilon, side.n_similar, side.n_dissimilar) == (None, 0, 0)
     width = DifferenceIntervals("student", 0.05 / 3).half_widths([4000], [-0.2], [8e-6])[0]
     low, high = side.difference("a", "b")
@@ -99,7 +99,7 @@ def test_a_range_that_holds_0_is_kept_because_it_carries_an_order_on():
     frame = pd.DataFrame(rows, columns=["user", "item", "rating"])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RatingWarning)
-        side = lsdt.from_ratings(frame, scale=(0, 1), relations="ranges", confidence=0.99999)
+        side = lsdt.from_ratings(read_log(frame, scale=(0, 1)), relations="ranges", confidence=0.99999)
     assert [side.relation(*pair) for pair in ("ab", "bc", "ac")] == ["better", "range", "range"]
     assert lsdt.candidate_set(side).arm_ids == ["a"]
 
@@ -137,7 +137,7 @@ def test_the_same_from_an_engine_and_from_a_file(made, tmp_path, level):
         "auto", 0.95, "interval", level, 0.1, "grid", None, "student", 0, "ranges"
     ).checked()
     assert not request.must_split
-    there = relate(request, engine_source(frame))
+    there = relate(request, open_log(frame))
     np.testing.assert_array_equal(there.ranges.pairs, side.ranges.pairs)
     np.testing.assert_allclose(there.ranges.low, side.ranges.low, atol=1e-8)
     side.save(tmp_path / "side.parquet")
@@ -168,7 +168,7 @@ def test_contradictory_ranges_are_an_alarm():
             rows += [(f"{first}{second}{user}", first, 0.9), (f"{first}{second}{user}", second, 0.1)]
     frame = pd.DataFrame(rows, columns=["user", "item", "rating"])
     with pytest.warns(RatingWarning) as told:
-        side = lsdt.from_ratings(frame, relations="ranges", scale=(0, 1))
+        side = lsdt.from_ratings(read_log(frame, scale=(0, 1)), relations="ranges")
     said = [str(each.message) for each in told]
     assert said[0].startswith("The ranges contradict one another")
     assert "of half the length of a range" in said[1]  # these ratings are missing not at random
@@ -221,11 +221,11 @@ def test_known_truth(thorough):
     any_wrong, lost, shares = 0, 0, []
     for seed in range(logs):
         frame, means = make_log(n_users=1200, n_items=10, ratings_per_user=6, seed=seed)
-        truth = (means.to_numpy() - 1.0) / 4.0
+        log, truth = read_log(frame, scale=(1, 5)), (means.to_numpy() - 1.0) / 4.0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RatingWarning)
             family, fdr = (
-                lsdt.from_ratings(frame, relations="ranges", confidence=1 - error, level=level, scale=(1, 5))
+                lsdt.from_ratings(log, relations="ranges", confidence=1 - error, level=level)
                 for level in ("family", "fdr")
             )
             found = lsdt.candidate_set(family)

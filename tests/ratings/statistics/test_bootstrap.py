@@ -12,7 +12,7 @@ from scipy.stats import binom, norm
 import lsdt
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.ratings import RatingWarning, make_log, pair_statistics, read_log
-from lsdt.ratings.engines.lazy_frames import engine_source
+from lsdt.ratings.engines.lazy_frames import open_log
 from lsdt.ratings.from_ratings import RatingRequest, relate
 from lsdt.ratings.statistics.bootstrap import FEW_RATERS, bootstrap_intervals, largest_errors
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
@@ -83,7 +83,7 @@ def test_bad_input_is_named():
         lsdt.from_ratings(frame, interval="bootstrap", level="fdr")
     request = RatingRequest("auto", 0.95, "interval", "family", 0.1, "grid", None, "bootstrap", 0).checked()
     with pytest.raises(Unsupported, match="this log stays in its engine"):
-        relate(request, engine_source(duckdb.from_df(frame)))
+        relate(request, open_log(duckdb.from_df(frame)))
 
 
 def test_known_truth(thorough):
@@ -95,9 +95,8 @@ def test_known_truth(thorough):
         truth = (means.to_numpy() - 1.0) / 4.0
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RatingWarning)
-            side = lsdt.from_ratings(
-                frame, interval="bootstrap", confidence=1 - error, scale=(1, 5), seed=seed
-            )
+            log = read_log(frame, scale=(1, 5))
+            side = lsdt.from_ratings(log, interval="bootstrap", confidence=1 - error, seed=seed)
         first, second = side.ranges.pairs.T
         apart = truth[first] - truth[second]
         any_wrong += ((apart < side.ranges.low) | (apart > side.ranges.high)).any()

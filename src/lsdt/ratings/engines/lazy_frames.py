@@ -11,7 +11,7 @@ digits from one run to the next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log2
 from typing import TYPE_CHECKING, Any
@@ -21,16 +21,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lsdt._validation import MOST_RATERS, checked_whole
+from lsdt._validation import MOST_RATERS, checked_whole, checked_word
+from lsdt.errors import counted
 from lsdt.kernel.memory import available_memory
+from lsdt.ratings.card import engine_card
 from lsdt.ratings.engines.row_checks import checked_log
 from lsdt.ratings.engines.user_hash import UserCoins
-from lsdt.ratings.log import RatingLog, read_log
+from lsdt.ratings.log import DUPLICATES, RatingLog, read_log
+from lsdt.ratings.reading.batches import narwhals_frame
 from lsdt.ratings.reading.columns import Columns
 from lsdt.ratings.reading.encoding import IdEncoder
 from lsdt.ratings.reading.triples import BYTES_PER_RATING
 from lsdt.ratings.rules.hubs import HubScreen
 from lsdt.ratings.rules.relations import Screen
+from lsdt.ratings.selection import ItemSelection
 from lsdt.ratings.statistics.items import ItemStatistics, item_statistics
 from lsdt.ratings.statistics.pairs import PairStatistics
 from lsdt.side_information.engines.workspace import collect, row_of
@@ -38,7 +42,6 @@ from lsdt.side_information.engines.workspace import collect, row_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.ratings.selection import ItemSelection
     from lsdt.ratings.statistics.pairs import Keep
     from lsdt.side_information.arms import ArmId
     from lsdt.side_information.engines.workspace import Lazy
@@ -48,16 +51,33 @@ _READ_RATINGS = 20_000_000  # up to so many, the log is read into memory
 _SAMPLED_RATINGS = 5_000_000  # so many are sampled to fit item effects in memory
 
 
-@dataclass(frozen=True, eq=False)
-class EngineSource:
-    """A log in an engine; a `RatingSource`. Make one with `engine_source`."""
+@dataclass(frozen=True, eq=False, repr=False)
+class EngineLog:
+    """A log of ratings that stays in its engine, for `lsdt.from_ratings`; `open_log` makes one.
 
-    frame: Lazy = field(repr=False)  # user, item, rating; to show some of it would be a query
+    Attributes
+    ----------
+    scale : tuple of float
+        The ends of the scale.
+    item_ids : tuple of str or of int
+        Names of the items, ascending.
+    note : str
+        Which items were left out when the log was opened, in words; empty if none were.
+    """
+
+    frame: Lazy  # user, item, rating
     scale: tuple[float, float]
-    item_ids: tuple[ArmId, ...] = field(repr=False)
-    _values: pa.Array = field(repr=False)  # the items as the engine calls them, ...
-    _places: NDArray[np.int64] = field(repr=False)  # ... and where their ids are among `item_ids`
+    item_ids: tuple[ArmId, ...]
+    _values: pa.Array  # the items as the engine calls them, ...
+    _places: NDArray[np.int64]  # ... and where their ids are among `item_ids`
     note: str = ""
+
+    def __repr__(self) -> str:  # without the number of ratings, which would be a query
+        low, high = self.scale
+        return f"EngineLog({counted(len(self.item_ids), 'item')}, ratings from {low:g} to {high:g})"
+
+    def _repr_html_(self) -> str:
+        return engine_card(self)
 
     @cached_property
     def _sizes(self) -> tuple[int, int]:
@@ -124,7 +144,7 @@ class EngineSource:
         known = np.array([place[name] for name in log.item_ids], np.int32)
         return RatingLog._of(log.starts, known[log.items], log.ratings, self.item_ids, *self.scale)
 
-    def halves(self, seed: int) -> tuple[EngineSource, EngineSource]:
+    def halves(self, seed: int) -> tuple[EngineLog, EngineLog]:
         """Return two logs of the same items, with a random half of the users each."""
         coins = UserCoins(self.n_users, seed)
         dealt, limit = self._with_coins(coins), coins.limit((self.n_users + 1) // 2)
@@ -132,7 +152,7 @@ class EngineSource:
         first, second = (half.select("user", "item", "rating") for half in (low, high))
         return replace(self, frame=first), replace(self, frame=second)
 
-    def select(self, selection: ItemSelection) -> EngineSource:
+    def _select(self, selection: ItemSelection) -> EngineLog:
         """Return the log of some of its items."""
         counts, _ = self._counts_and_means
         kept = selection.kept(counts, self.item_ids)
@@ -140,7 +160,7 @@ class EngineSource:
         place[kept] = np.arange(len(kept))
         mine = place[self._places] >= 0
         values = self._values.filter(pa.array(mine))
-        return EngineSource(
+        return EngineLog(
             self.frame.filter(nw.col("item").is_in(values.to_pylist())),
             self.scale,
             tuple(self.item_ids[item] for item in kept),
@@ -183,61 +203,63 @@ class EngineSource:
         )
 
 
-def engine_source(
-    frame: Any,
+def open_log(
+    log: Any,
     user: str | int = "user",
     item: str | int = "item",
     rating: str | int = "rating",
     duplicates: str = "error",
     scale: tuple[float, float] | None = None,
-) -> EngineSource:
+    *,
+    min_ratings: int | None = None,
+    top: int | None = None,
+) -> EngineLog:
     """Open a log that stays in its engine: a DuckDB relation, a Spark dataframe, a lazy frame.
 
-    See `lsdt.ratings.read_log` for the parameters; ``duplicates='last'`` needs an order, which engines lack.
+    `lsdt.from_ratings` takes what this function returns, and leaves the comparison of items to the engine.
+    Read a log that fits in memory with `read_log`, which is faster.
+
+    Parameters
+    ----------
+    log : DuckDB relation, Spark dataframe, polars LazyFrame, ...
+        Any dataframe that narwhals knows, a row per rating.
+    user, item, rating, duplicates, scale, min_ratings, top
+        As of `lsdt.ratings.read_log`; ``duplicates='last'`` needs an order, which engines lack.
 
     Examples
     --------
-    >>> import duckdb
-    >>> from lsdt.ratings.engines.lazy_frames import engine_source
+    >>> import duckdb, lsdt
     >>> rows = "('ann', 'tea', 4), ('ann', 'cocoa', 5), ('bob', 'tea', 1), ('bob', 'cocoa', 5)"
-    >>> log = duckdb.sql(f"select * from (values {rows}) as log(who, what, stars)")
-    >>> source = engine_source(log, "who", "what", "stars", scale=(1, 5))
-    >>> source.item_ids, source.n_ratings
-    (('cocoa', 'tea'), 4)
-    >>> found = source.pairs()
+    >>> relation = duckdb.sql(f"select * from (values {rows}) as log(who, what, stars)")
+    >>> log = lsdt.ratings.open_log(relation, "who", "what", "stars", scale=(1, 5))
+    >>> log, log.item_ids, log.n_ratings
+    (EngineLog(2 items, ratings from 1 to 5), ('cocoa', 'tea'), 4)
+    >>> found = log.pairs()
     >>> found.raters.tolist(), found.difference.tolist(), found.variance.round(3).tolist()
     ([2], [0.625], [0.281])
     """
-    columns = Columns(user, item, rating).with_users()
-    log = checked_log(nw.from_native(frame).lazy(), columns, duplicates, scale)
-    values = collect(log.frame.select("item").unique()).column("item").combine_chunks()
+    checked_word(duplicates, "duplicates", DUPLICATES)
+    selection, columns = ItemSelection(min_ratings, top).checked(), Columns(user, item, rating).with_users()
+    rows = checked_log(narwhals_frame(log).lazy(), columns, duplicates, scale)
+    values = collect(rows.frame.select("item").unique()).column("item").combine_chunks()
     encoder = IdEncoder(str(item), from_text=False)
     codes = encoder.codes(values, lambda at: f"item {values[at].as_py()!r}")
     ids, places = encoder.finish()
-    return EngineSource(log.frame, (log.low, log.high), tuple(ids), values, places[codes].astype(np.int64))
+    whole = EngineLog(rows.frame, (rows.low, rows.high), tuple(ids), values, places[codes].astype(np.int64))
+    return whole if selection.keeps_all else whole._select(selection)
 
 
-def engine_source_of(
-    log: Any, columns: Columns, duplicates: str, scale: tuple[float, float] | None
-) -> EngineSource | None:
-    """Open a log that had better stay in its engine; return None for one to be read into memory.
+def stays_in_engine(log: Any) -> bool:
+    """Return whether a log had better stay in its engine.
 
-    A log on Spark stays there. Short logs in other engines are read: the compiled sums are far faster than a
-    join, and the relations are the same.
+    One on Spark does. Short logs in other engines are read: the compiled sums are far faster than a join, and
+    the relations are the same.
     """
     try:
         frame = nw.from_native(log)
     except (TypeError, nw.exceptions.NarwhalsError):
-        return None  # the reader will say what is wrong
-    if not isinstance(frame, nw.LazyFrame):
-        return None
-    engine = frame.implementation
-    ordered = engine.is_polars() or duplicates != "last"
-    if not engine.is_spark_like() and ordered and _is_short(frame):
-        return None
-    user, item, rating = columns[:3]
-    assert user is not None
-    return engine_source(frame, user, item, rating, duplicates, scale)
+        return False  # the reader will say what is wrong
+    return isinstance(frame, nw.LazyFrame) and (frame.implementation.is_spark_like() or not _is_short(frame))
 
 
 def _is_short(frame: Lazy) -> bool:

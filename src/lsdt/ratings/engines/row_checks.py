@@ -14,7 +14,7 @@ import numpy as np
 from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.ratings.log import checked_scale
-from lsdt.ratings.reading.columns import NO_ROWS
+from lsdt.ratings.reading.columns import NO_ORDER, NO_ROWS
 from lsdt.side_information.engines.workspace import row_of
 
 if TYPE_CHECKING:
@@ -40,11 +40,7 @@ def checked_log(
 ) -> CheckedLog:
     """Check a log in its engine; see `lsdt.ratings.read_log` for the parameters."""
     if duplicates == "last":
-        raise Unsupported(
-            "duplicates='last' needs an order of the rows, and the tables of an engine have none; choose "
-            "'mean' or 'error', or keep one rating per user and item in your own query, by a column that "
-            "says when it was given"
-        )
+        raise Unsupported(NO_ORDER)
     kinds = frame.collect_schema()
     columns = words.among(kinds.names())
     assert columns.user is not None

@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from lsdt.ratings.engines.user_hash import UserCoins
-from lsdt.ratings.log import RatingLog, read_log
-from lsdt.ratings.reading.columns import AS_ITS_ENDING_SAYS
+from lsdt.ratings.log import RatingLog, as_log, read_by_default
 from lsdt.ratings.rules.hubs import HubScreen
-from lsdt.ratings.selection import ALL_ITEMS, select_items
 from lsdt.ratings.statistics.items import item_statistics
 from lsdt.ratings.statistics.pairs import compare_by_hubs, pair_statistics
 
 if TYPE_CHECKING:
-    from lsdt.ratings.reading.columns import Columns, TextLayout
-    from lsdt.ratings.selection import ItemSelection
     from lsdt.ratings.statistics.items import ItemStatistics
     from lsdt.ratings.statistics.pairs import Keep, PairStatistics
     from lsdt.side_information.arms import ArmId
@@ -65,7 +61,11 @@ class LogSource:
     """A log in memory."""
 
     log: RatingLog
-    note: str = ""
+
+    @property
+    def note(self) -> str:
+        """What was left out of the log, in words; empty if nothing was."""
+        return self.log.note
 
     @property
     def item_ids(self) -> tuple[ArmId, ...]:
@@ -110,24 +110,13 @@ class LogSource:
         return LogSource(self.log.of_users(first)), LogSource(self.log.of_users(second))
 
 
-def source_of(
-    log: Any,
-    columns: Columns,
-    duplicates: str,
-    scale: tuple[float, float] | None,
-    layout: TextLayout = AS_ITS_ENDING_SAYS,
-    selection: ItemSelection = ALL_ITEMS,
-) -> RatingSource:
-    """Return the log as a source; a log in an engine is not read into memory unless it is short."""
-    selection = selection.checked()
-    if not isinstance(log, (str, PathLike, RatingLog)):
-        from lsdt.ratings.engines.lazy_frames import engine_source_of
+def source_of(log: Any) -> RatingSource:
+    """Return a log as a source; one in an engine is not read into memory unless it is short."""
+    if not isinstance(log, (str, PathLike, RatingLog, np.ndarray)):
+        from lsdt.ratings.engines.lazy_frames import EngineLog, open_log, stays_in_engine
 
-        layout.checked_for(log)
-        source = engine_source_of(log, columns, duplicates, scale)
-        if source is not None:
-            return source if selection.keeps_all else source.select(selection)
-    user, item, rating = columns[:3]
-    assert user is not None
-    whole = read_log(log, user, item, rating, duplicates, scale, **layout._asdict())
-    return LogSource(*select_items(whole, selection))
+        if isinstance(log, EngineLog):
+            return log
+        if stays_in_engine(log):
+            return read_by_default(log, open_log)
+    return LogSource(as_log(log))

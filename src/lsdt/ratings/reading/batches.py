@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from lsdt._files import checked_path
-from lsdt.errors import InvalidFile, InvalidInput, LsdtError
-from lsdt.ratings.reading.columns import Batches
+from lsdt.errors import InvalidFile, InvalidInput, LsdtError, Unsupported
+from lsdt.ratings.reading.columns import NO_ORDER, Batches
 from lsdt.ratings.reading.delimited import table_batches
 from lsdt.ratings.reading.encoding import is_text
 from lsdt.ratings.reading.json_lines import json_batches
@@ -129,12 +129,12 @@ def _gather(batches: Iterator[pa.RecordBatch], enough: int) -> Iterator[pa.Recor
         yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
-def _of_frame(frame: Any, columns: Columns, rows: int) -> Batches:
-    """Open a dataframe of any engine; collect only these columns of a lazy one."""
+def narwhals_frame(frame: Any) -> Any:
+    """Return a dataframe of any engine in the interface of narwhals; refuse what is none."""
     import narwhals as nw
 
     try:
-        native = nw.from_native(frame)
+        return nw.from_native(frame)
     except TypeError:
         raise InvalidInput(
             "a log is a path or a dataframe (pandas, polars, pyarrow, DuckDB, ...) with a row per rating; "
@@ -142,6 +142,24 @@ def _of_frame(frame: Any, columns: Columns, rows: int) -> Batches:
         ) from None
     except nw.exceptions.NarwhalsError as error:
         raise InvalidInput(f"the dataframe cannot be read as a log: {error}") from None
+
+
+def refuse_no_order(log: Any) -> None:
+    """Refuse ``duplicates='last'`` of a log whose rows have no order, as in the tables of a database."""
+    import narwhals as nw
+
+    if isinstance(log, (str, PathLike)):
+        return
+    frame = narwhals_frame(log)
+    if isinstance(frame, nw.LazyFrame) and not frame.implementation.is_polars():
+        raise Unsupported(NO_ORDER)
+
+
+def _of_frame(frame: Any, columns: Columns, rows: int) -> Batches:
+    """Open a dataframe of any engine; collect only these columns of a lazy one."""
+    import narwhals as nw
+
+    native = narwhals_frame(frame)
     names = columns.among(native.collect_schema().names())
     try:
         selected = native.select(*names.listed)

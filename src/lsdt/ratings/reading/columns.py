@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
     Word = str | int  # the name of a column, or its place, counted from 0
 
+NO_ORDER = (
+    "duplicates='last' needs an order of the rows, and the tables of an engine have none; choose 'mean' or "
+    "'error', read the log with lsdt.ratings.read_log and name the column that says when a rating was given "
+    "(time=...), or keep one rating per user and item in your own query"
+)
 NO_ROWS = "there are no rows, hence no ratings; a log needs at least one"
 
 
@@ -125,7 +130,10 @@ class Columns(NamedTuple):
     def with_users(self) -> Columns:
         """Return the words, of which one must be the column of users: ratings are compared user by user."""
         if self.user is None:
-            raise InvalidInput("user must be a column, by name or by place, counted from 0; got None")
+            raise InvalidInput(
+                "user must be a column, by name or by place, counted from 0; got None. A log without users "
+                "is one of events: read it with lsdt.ratings.read_events"
+            )
         return self.checked()
 
     def among(self, found: list[str], hint: str = "") -> ColumnNames:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 FEW_RATERS = 100
 _DRAWS, _AT_A_TIME = 1024, 64
-_FEWER = "use interval='student', or fewer items (min_ratings, top)"
+_FEWER = "use interval='student', or fewer items (min_ratings or top of read_log)"
 
 
 def bootstrap_intervals(log: RatingLog, error: float, seed: int, draws: int = _DRAWS) -> DifferenceIntervals:

@@ -10,7 +10,7 @@ import numpy as np
 from lsdt import problems
 from lsdt.kernel.random import seed_words
 from lsdt.problems.problems import Instance
-from lsdt.ratings import from_ratings, make_log
+from lsdt.ratings import from_ratings, make_log, read_log
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import WrongProblem
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class LogProblem:
         """Return the problem of one replication: a new log."""
         key = int(np.random.default_rng(seed_words(seed, replication, _LOGS)).integers(2**31))
         log, means = make_log(self.n_users, self.n_arms, seed=key)
-        side = from_ratings(log, relations="ranges", scale=(1.0, 5.0))
+        side = from_ratings(read_log(log, scale=(1.0, 5.0)), relations="ranges")
         unit = (means.to_numpy(np.float64) - 1.0) / 4.0
         order = [int(side.label(arm)) for arm in range(side.n_arms)]
         return Instance(unit[order], side, self.rewards)
