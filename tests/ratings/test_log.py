@@ -19,7 +19,7 @@ import lsdt
 from lsdt.errors import InvalidInput
 from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import RatingLog, make_log, read_log
-from lsdt.ratings.reading.columns import Chunks, Columns
+from lsdt.ratings.reading.columns import Chunks, LogColumns
 from lsdt.ratings.reading.triples import read_triples
 
 nan = float("nan")
@@ -182,7 +182,7 @@ def test_small_batches_change_nothing(tmp_path):
     small = Chunks(rows=64, text_bytes=500, first_room=10, most_dense=50)
     for log in sources:
         usual, read = (
-            read_triples(log, Columns(*rows.columns), chunks=chunks) for chunks in (Chunks(), small)
+            read_triples(log, LogColumns(*rows.columns), chunks=chunks) for chunks in (Chunks(), small)
         )
         for name in ("users", "items", "ratings", "user_ids", "item_ids"):
             assert np.array_equal(getattr(read, name), getattr(usual, name)), name
@@ -198,7 +198,7 @@ def test_small_batches_change_nothing(tmp_path):
 def test_ids_keep_their_order_whatever_their_numbers(ids, most_dense):
     """With a table of numbers, without one, and where one has to be given up on the way."""
     rows = frame([(id_, 0, number % 5) for number, id_ in enumerate(dict.fromkeys(ids))])
-    read = read_triples(rows, Columns(*rows.columns), chunks=Chunks(rows=7, most_dense=most_dense))
+    read = read_triples(rows, LogColumns(*rows.columns), chunks=Chunks(rows=7, most_dense=most_dense))
     in_order = rows.sort_values("user")["rating"].to_numpy()
     assert read.ratings[np.argsort(read.users)].tolist() == in_order.tolist()
     assert read.user_ids == sorted(set(ids))
@@ -401,7 +401,7 @@ def test_a_log_larger_than_memory_is_refused_before_it_is_read(tmp_path):
     with memory_limit(2**22), refused:
         read_log(path)
     with pytest.raises(lsdt.errors.TooLarge, match="at most 100,000 ratings"):
-        read_triples(path, Columns("user", "item", "rating"), chunks=Chunks(most_rows=100_000))
+        read_triples(path, LogColumns("user", "item", "rating"), chunks=Chunks(most_rows=100_000))
 
 
 def test_times_are_kept_and_follow_their_ratings():

@@ -131,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
         max_wrong=options.max_wrong,
         epsilon=options.epsilon,
     )
-    log = _Log(_log_path(options), side)
+    log = _AnswerFile(_log_path(options), side)
     log.tell(inquiry)
     n_before = inquiry.n_answers
     asked = inquiry.next(batch)
@@ -167,7 +167,7 @@ def _log_path(options: argparse.Namespace) -> Path:
     return Path(options.file).with_suffix(".answers.csv")
 
 
-class _Log:
+class _AnswerFile:
     """A CSV file of answers, one line each, on the disk before the next question."""
 
     def __init__(self, path: Path, side: SideInformation) -> None:
@@ -231,7 +231,9 @@ class _Log:
             raise InvalidFile(f"cannot write {str(self._path)!r}: {error.strerror or error}") from error
 
 
-def _ask(asked: tuple[PairQuestion, ...], inquiry: Inquiry, judge: Judge, log: _Log, out: str | None) -> bool:
+def _ask(
+    asked: tuple[PairQuestion, ...], inquiry: Inquiry, judge: Judge, log: _AnswerFile, out: str | None
+) -> bool:
     """Ask about some pairs, saving every answer at once; return whether to go on."""
     for one in asked:
         answer = judge(one)

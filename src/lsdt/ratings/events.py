@@ -16,7 +16,7 @@ from lsdt.errors import InvalidInput, counted
 from lsdt.ratings import log_kernel as kernel
 from lsdt.ratings.card import log_card
 from lsdt.ratings.log import READING, RatingLog, checked_scale, checked_times, is_earlier
-from lsdt.ratings.reading.columns import Columns, TextLayout
+from lsdt.ratings.reading.columns import LogColumns, TextLayout
 from lsdt.ratings.reading.triples import read_triples
 from lsdt.ratings.selection import ItemSelection, select_items
 
@@ -171,11 +171,13 @@ def read_events(
     """
     layout, selection = TextLayout(sep, header).checked_for(log), ItemSelection(min_ratings, top).checked()
     with progress_of(progress, READING):
-        whole = _read_all(log, Columns(user, item, rating, propensity, time), scale, layout)
+        whole = _read_all(log, LogColumns(user, item, rating, propensity, time), scale, layout)
         return select_items(whole, selection)
 
 
-def _read_all(log: Any, columns: Columns, scale: tuple[float, float] | None, layout: TextLayout) -> EventLog:
+def _read_all(
+    log: Any, columns: LogColumns, scale: tuple[float, float] | None, layout: TextLayout
+) -> EventLog:
     """Read all events; see `read_events` for the parameters."""
     if isinstance(log, EventLog):
         if scale is None:

@@ -325,7 +325,7 @@ class RatingEvidence:
         return evidence_card(self)
 
 
-class Findings(NamedTuple):
+class ThresholdFindings(NamedTuple):
     """Everything that the notes report on."""
 
     request: RatingRequest
@@ -337,7 +337,7 @@ class Findings(NamedTuple):
     missingness: Missingness
 
 
-def notes_of(findings: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def notes_of(findings: ThresholdFindings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return all notes, and those that deserve a warning."""
     epsilon = findings.scan.chosen.epsilon
     undecided = not findings.relations.any()
@@ -367,7 +367,7 @@ def notes_of(findings: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(filter(None, notes)), tuple(alarms)
 
 
-def _scale(findings: Findings) -> str:
+def _scale(findings: ThresholdFindings) -> str:
     low, high = findings.source.scale
     epsilon = findings.scan.chosen.epsilon
     return (
@@ -376,7 +376,7 @@ def _scale(findings: Findings) -> str:
     )
 
 
-def _comparisons(findings: Findings) -> str:
+def _comparisons(findings: ThresholdFindings) -> str:
     listed, decided = findings.statistics, int(np.count_nonzero(findings.relations))
     return (
         f"Of {counted(listed.n_pairs, 'pair')} of items, {listed.n_compared:,} have common raters; the "
@@ -385,7 +385,7 @@ def _comparisons(findings: Findings) -> str:
     )
 
 
-def _level(findings: Findings) -> str:
+def _level(findings: ThresholdFindings) -> str:
     request = findings.request
     if request.rule == "paper":
         return "The paper's rule does not know how sure a relation is; how many are wrong is not known."
@@ -422,7 +422,7 @@ def share_wrong(request: RatingRequest, what: str) -> str:
     )
 
 
-def _choice(findings: Findings) -> Iterator[str]:
+def _choice(findings: ThresholdFindings) -> Iterator[str]:
     """Explain how epsilon was chosen."""
     scan, chosen = findings.scan, findings.scan.chosen
     if findings.request.epsilon != "auto":
@@ -456,7 +456,7 @@ def _choice(findings: Findings) -> Iterator[str]:
         )
 
 
-def _risk(findings: Findings) -> str:
+def _risk(findings: ThresholdFindings) -> str:
     why = "no value that was tried has less"
     if findings.request.epsilon != "auto":
         why = "epsilon='auto' looks for a value with less"
@@ -469,7 +469,7 @@ def _risk(findings: Findings) -> str:
     )
 
 
-def _candidates_text(findings: Findings) -> str:
+def _candidates_text(findings: ThresholdFindings) -> str:
     chosen = findings.scan.chosen
     return (
         f"{chosen.by_triangles or 0:,} of {counted(findings.statistics.n_items, 'item')} by triangles, with "

@@ -19,7 +19,7 @@ from lsdt._validation import (
 )
 from lsdt.errors import InvalidInput, NoRelations, Unsupported
 from lsdt.ratings.engines.source import LogSource, source_of
-from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
+from lsdt.ratings.evidence import RatingEvidence, ThresholdFindings, notes_of, warn_of
 from lsdt.ratings.fingerprint import fingerprint_of
 from lsdt.ratings.range_notes import RangeFindings, range_notes
 from lsdt.ratings.rules import hubs
@@ -194,7 +194,7 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
     sample = source.sample(MOST_USERS, request.seed)
     missingness = check_missingness(sample, request.seed)
     notes, alarms = notes_of(
-        Findings(request, source, rule.statistics, related.relations, scan, split, missingness)
+        ThresholdFindings(request, source, rule.statistics, related.relations, scan, split, missingness)
     )
     warn_of(alarms, stacklevel=3)
     evidence = RatingEvidence(

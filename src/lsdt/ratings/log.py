@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt._progress import Progress
-    from lsdt.ratings.reading.columns import Columns, TextLayout
+    from lsdt.ratings.reading.columns import LogColumns, TextLayout
     from lsdt.ratings.reading.triples import Triples
     from lsdt.side_information.arms import ArmId
 
@@ -393,11 +393,11 @@ def read_log(
     >>> lsdt.ratings.read_log(path, sep=";", header=False, item=2, rating=3, user=0)
     RatingLog(2 users, 2 items, 3 ratings from 2 to 5)
     """
-    from lsdt.ratings.reading.columns import Columns, TextLayout
+    from lsdt.ratings.reading.columns import LogColumns, TextLayout
 
     checked_word(duplicates, "duplicates", DUPLICATES)
     layout, selection = TextLayout(sep, header).checked_for(log), ItemSelection(min_ratings, top).checked()
-    columns = Columns(user, item, rating, time=time).with_users()
+    columns = LogColumns(user, item, rating, time=time).with_users()
     with progress_of(progress, READING):
         return select_items(_read_all(log, columns, duplicates, scale, layout), selection)
 
@@ -431,7 +431,7 @@ def read_by_default(log: Any, reader: Callable[..., _Read], **options: Any) -> _
 
 
 def _read_all(
-    log: Any, columns: Columns, duplicates: str, scale: tuple[float, float] | None, layout: TextLayout
+    log: Any, columns: LogColumns, duplicates: str, scale: tuple[float, float] | None, layout: TextLayout
 ) -> RatingLog:
     """Read all ratings; see `read_log` for the parameters."""
     if isinstance(log, np.ndarray):

@@ -13,7 +13,7 @@ from lsdt.errors import Unsupported, counted
 from lsdt.policies.prior import weight_of_prior
 from lsdt.ratings.from_ratings import from_ratings, relations_asked
 from lsdt.replays.off_policy import ESTIMATORS
-from lsdt.replays.splits import WHOLE, Answers, divide_users, split_generator
+from lsdt.replays.splits import WHOLE, ReplayAnswers, divide_users, split_generator
 from lsdt.side_information import SideInformation
 from lsdt.simulation.result import LEVEL, SimulationResult
 
@@ -54,7 +54,7 @@ class ReplayResult(SimulationResult):
     ----------
     notes : list of str
         Assumptions behind the answer, and warnings about it.
-    answers : Answers
+    answers : ReplayAnswers
         How many answers the log gave, and estimates: arrays of splits by policies.
 
     Examples
@@ -66,7 +66,7 @@ class ReplayResult(SimulationResult):
     (['ucb1', 'best_training_mean'], [50, 50])
     """
 
-    answers: Answers
+    answers: ReplayAnswers
     notes: list[str]
 
     kind = "replay"
@@ -255,9 +255,9 @@ class ReplayResult(SimulationResult):
     ) -> ReplayResult:
         arrays: dict[str, Any] = {
             name: columns[name].astype(np.int64) if name in WHOLE else columns[name]
-            for name in Answers._fields
+            for name in ReplayAnswers._fields
         }
-        return cls(*fields, answers=Answers(**arrays), notes=about["notes"])  # type: ignore[misc]
+        return cls(*fields, answers=ReplayAnswers(**arrays), notes=about["notes"])  # type: ignore[misc]
 
     def __repr__(self) -> str:
         state = f", partial: {self.requested} were requested" if self.partial else ""
@@ -325,7 +325,7 @@ def split_intervals(
     return mean, low, high
 
 
-def too_few(answers: Answers, column: int, horizon: int, ends: tuple[float, float] | None) -> str:
+def too_few(answers: ReplayAnswers, column: int, horizon: int, ends: tuple[float, float] | None) -> str:
     """Return why the answers of a policy mean nothing, or an empty text.
 
     `ends` are the two values of the answers, such as no click and click; None if they have more.
@@ -354,7 +354,7 @@ def too_few(answers: Answers, column: int, horizon: int, ends: tuple[float, floa
 
 
 def notes_of(
-    study: ReplayStudy, answers: Answers, remarks: dict[int, list[Remark]]
+    study: ReplayStudy, answers: ReplayAnswers, remarks: dict[int, list[Remark]]
 ) -> tuple[list[str], list[str]]:
     """Return notes on how to read a replay, and warnings that an answer means nothing."""
     serious, notes = _failures(study, answers, remarks), [_ASSUMED[study.log.method]]
@@ -386,7 +386,7 @@ def notes_of(
     return [*study.notes, *notes, *_notes_on_events(study.log)], serious
 
 
-def _failures(study: ReplayStudy, answers: Answers, remarks: dict[int, list[Remark]]) -> list[str]:
+def _failures(study: ReplayStudy, answers: ReplayAnswers, remarks: dict[int, list[Remark]]) -> list[str]:
     """Report the policies that could not play, and those that had to play without relations."""
     said, splits = [], counted(len(answers.arms), "split")
     listed = [(number, remark) for number in sorted(remarks) for remark in remarks[number]]
@@ -416,7 +416,7 @@ _READ_RANGES_AS_PAIRS = ("paper", "anchors", "triangles")
 _HELP = "Train on more users (train), or keep fewer items (min_ratings or top of read_log)"
 
 
-def _without_relations(study: ReplayStudy, answers: Answers, *, every: bool) -> list[str]:
+def _without_relations(study: ReplayStudy, answers: ReplayAnswers, *, every: bool) -> list[str]:
     """Report splits without relations: with `every` only if all are without, otherwise only if some are."""
     without = answers.relations[:, 0] == 0
     if not without.any() or without.all() != every:
@@ -436,7 +436,9 @@ def _is_of_ranges(study: ReplayStudy) -> bool:
     return by_rule and relations_asked(getattr(study.side, "keywords", {})) == "ranges"
 
 
-def _notes_on_candidates(study: ReplayStudy, answers: Answers, remarks: dict[int, list[Remark]]) -> list[str]:
+def _notes_on_candidates(
+    study: ReplayStudy, answers: ReplayAnswers, remarks: dict[int, list[Remark]]
+) -> list[str]:
     """Report the policies that should play on the candidates but played on all items."""
     contradicted = {remark.column for said in remarks.values() for remark in said}
     on_all = [

@@ -88,7 +88,7 @@ class ReplayStudy(NamedTuple):
         return any(weight_of_prior(competitor, self.prior_weight) > 0.0 for competitor in self.competitors)
 
 
-class Answers(NamedTuple):
+class ReplayAnswers(NamedTuple):
     """How many answers the log gave, and estimates from them: arrays over (split, policy).
 
     ``matched`` rounds were answered after ``spent`` users or events; ``effective`` is how many equally busy
@@ -115,9 +115,9 @@ class Answers(NamedTuple):
     dr_error: NDArray[np.float64]
     weights_effective: NDArray[np.float64]
 
-    def rows(self, which: Any) -> Answers:
+    def rows(self, which: Any) -> ReplayAnswers:
         """Return the answers in some of the splits."""
-        return Answers(*(array[which] for array in self))
+        return ReplayAnswers(*(array[which] for array in self))
 
 
 class Split(NamedTuple):
@@ -139,7 +139,7 @@ class Split(NamedTuple):
     stream: Array
 
 
-def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, Answers]:
+def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, ReplayAnswers]:
     """Return empty arrays for the results of some splits."""
     cells = (splits, len(study.competitors))
     at_checkpoints = (*cells, len(study.checkpoints))
@@ -151,11 +151,11 @@ def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, Answers]:
         np.zeros(cells),
     )
     whole = {name: np.full(cells, -1 if name == "choice" else 0) for name in WHOLE}
-    arrays = {name: whole.get(name, np.full(cells, math.nan)) for name in Answers._fields}
-    return played, Answers(**arrays)
+    arrays = {name: whole.get(name, np.full(cells, math.nan)) for name in ReplayAnswers._fields}
+    return played, ReplayAnswers(**arrays)
 
 
-def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, Answers, list[Remark]]:
+def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, ReplayAnswers, list[Remark]]:
     """Replay all policies on one split: the job of a worker.
 
     A policy that cannot play with the side information of this split is left out; if the relations contradict
@@ -174,7 +174,7 @@ def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, Answers,
         blank = SideInformation(side.n_arms, arm_ids=side.arm_ids, epsilon=side.epsilon or 1.0)
         for column, competitor in enumerate(study.competitors):
             chosen = _choose_item(study, split, competitor, side)
-            run = _Run(study, split, chosen, side, found, item_of, relations)
+            run = _PolicyOnSplit(study, split, chosen, side, found, item_of, relations)
             cell = played.cell(0, column), answers, column, stop
             try:
                 run.fill(*cell)
@@ -294,7 +294,7 @@ def _choose_item(
     return Always(study.log.item_ids[best], competitor.label)
 
 
-class _Run(NamedTuple):
+class _PolicyOnSplit(NamedTuple):
     """One policy on one split."""
 
     study: ReplayStudy
@@ -320,7 +320,7 @@ class _Run(NamedTuple):
         key = self.study.seed, self.split.number, Purpose.THINNING
         return self.split.prior.thinned(weight, *key) if self.split.prior and weight > 0.0 else None
 
-    def fill(self, out: Outcomes, answers: Answers, column: int, stop: threading.Event) -> None:
+    def fill(self, out: Outcomes, answers: ReplayAnswers, column: int, stop: threading.Event) -> None:
         """Replay the policy and fill in its results."""
         log, begun, known = self.study.log, self.begin(), self.prior
         if known is not None:

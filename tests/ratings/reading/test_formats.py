@@ -20,7 +20,7 @@ from lsdt.cli.main import main
 from lsdt.errors import InvalidFile, InvalidInput, TooLarge
 from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import read_events, read_log
-from lsdt.ratings.reading.columns import Chunks, Columns, TextLayout
+from lsdt.ratings.reading.columns import Chunks, LogColumns, TextLayout
 from lsdt.ratings.reading.delimited import _OneByte
 from lsdt.ratings.reading.text_files import MOST_LINE
 from lsdt.ratings.reading.triples import read_triples
@@ -133,11 +133,11 @@ def test_small_pieces_change_nothing(tmp_path):
     frame, _ = lsdt.ratings.make_log(n_users=60, n_items=9, ratings_per_user=5, seed=1)
     (tmp_path / "log.dat").write_text(text(frame, "::", header=False))
     (tmp_path / "log.jsonl").write_text(json_lines(frame))
-    expected = read_triples(frame, Columns("user", "item", "rating"))
+    expected = read_triples(frame, LogColumns("user", "item", "rating"))
     for name in ("log.dat", "log.jsonl"):
         for size in (64, 97, 500):
             small = Chunks(rows=16, text_bytes=size, first_room=4, most_dense=20)
-            read = read_triples(tmp_path / name, Columns("user", "item", "rating"), chunks=small)
+            read = read_triples(tmp_path / name, LogColumns("user", "item", "rating"), chunks=small)
             for column in ("users", "items", "ratings", "user_ids", "item_ids"):
                 assert np.array_equal(getattr(read, column), getattr(expected, column)), (name, size, column)
 

@@ -98,7 +98,7 @@ def make_log(
     >>> bool(log.groupby("item")["rating"].mean().sub(means).abs().max() < .5)
     True
     """
-    made = _Plan(n_users, n_items, ratings_per_user, levels, skew, liking, checked_seed(seed))
+    made = _LogPlan(n_users, n_items, ratings_per_user, levels, skew, liking, checked_seed(seed))
     import pandas as pd
 
     means = pd.Series(made.true_means(), pd.RangeIndex(n_items, name="item"), name="mean")
@@ -110,7 +110,7 @@ def make_log(
     return GeneratedLog(_write(made, target), means)
 
 
-def _write(plan: _Plan, path: Path) -> Path:
+def _write(plan: _LogPlan, path: Path) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -121,7 +121,7 @@ def _write(plan: _Plan, path: Path) -> Path:
     return path
 
 
-class _Plan:
+class _LogPlan:
     """The checked parameters and the items, which are drawn once."""
 
     def __init__(

@@ -29,7 +29,7 @@ from lsdt.ratings.engines.row_checks import checked_log
 from lsdt.ratings.engines.user_hash import UserCoins
 from lsdt.ratings.log import DUPLICATES, RatingLog, read_log
 from lsdt.ratings.reading.batches import narwhals_frame
-from lsdt.ratings.reading.columns import Columns
+from lsdt.ratings.reading.columns import LogColumns
 from lsdt.ratings.reading.encoding import IdEncoder
 from lsdt.ratings.reading.triples import BYTES_PER_RATING
 from lsdt.ratings.rules.hubs import HubScreen
@@ -239,7 +239,10 @@ def open_log(
     ([2], [0.625], [0.281])
     """
     checked_word(duplicates, "duplicates", DUPLICATES)
-    selection, columns = ItemSelection(min_ratings, top).checked(), Columns(user, item, rating).with_users()
+    selection, columns = (
+        ItemSelection(min_ratings, top).checked(),
+        LogColumns(user, item, rating).with_users(),
+    )
     rows = checked_log(narwhals_frame(log).lazy(), columns, duplicates, scale)
     values = collect(rows.frame.select("item").unique()).column("item").combine_chunks()
     encoder = IdEncoder(str(item), from_text=False)

@@ -18,7 +18,7 @@ from lsdt.ratings.reading.columns import NO_ORDER, NO_ROWS
 from lsdt.side_information.engines.workspace import row_of
 
 if TYPE_CHECKING:
-    from lsdt.ratings.reading.columns import ColumnNames, Columns
+    from lsdt.ratings.reading.columns import ColumnNames, LogColumns
     from lsdt.side_information.engines.workspace import Lazy
 
 _TEXT = (nw.Categorical, nw.Enum)  # engines differ in how they order and return these
@@ -36,7 +36,7 @@ class CheckedLog(NamedTuple):
 
 
 def checked_log(
-    frame: Lazy, words: Columns, duplicates: str, scale: tuple[float, float] | None
+    frame: Lazy, words: LogColumns, duplicates: str, scale: tuple[float, float] | None
 ) -> CheckedLog:
     """Check a log in its engine; see `lsdt.ratings.read_log` for the parameters."""
     if duplicates == "last":

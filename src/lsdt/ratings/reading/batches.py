@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lsdt.ratings.reading.columns import Chunks, ColumnNames, Columns, TextLayout
+    from lsdt.ratings.reading.columns import Chunks, ColumnNames, LogColumns, TextLayout
 
 _PARQUET = (".parquet", ".pq")
 _HIDDEN = ("_", ".")
 
 
-def batches_of(log: Any, columns: Columns, layout: TextLayout, chunks: Chunks) -> Batches:
+def batches_of(log: Any, columns: LogColumns, layout: TextLayout, chunks: Chunks) -> Batches:
     """Open a log: a path or a dataframe."""
     if isinstance(log, (str, PathLike)):
         return _of_path(checked_path(log, "log"), columns, layout, chunks)
     return _of_frame(log, columns, chunks.rows)
 
 
-def _of_path(path: Path, columns: Columns, layout: TextLayout, chunks: Chunks) -> Batches:
+def _of_path(path: Path, columns: LogColumns, layout: TextLayout, chunks: Chunks) -> Batches:
     """Open a file or a folder; every error names it."""
     try:
         path.stat()  # its own error is plainer than that of a reader
@@ -59,7 +59,7 @@ def _of_path(path: Path, columns: Columns, layout: TextLayout, chunks: Chunks) -
     )
 
 
-def _of_parquet(path: Path, columns: Columns, rows: int) -> Batches:
+def _of_parquet(path: Path, columns: LogColumns, rows: int) -> Batches:
     import pyarrow.parquet as pq
 
     files = _parquet_files(path)
@@ -155,7 +155,7 @@ def refuse_no_order(log: Any) -> None:
         raise Unsupported(NO_ORDER)
 
 
-def _of_frame(frame: Any, columns: Columns, rows: int) -> Batches:
+def _of_frame(frame: Any, columns: LogColumns, rows: int) -> Batches:
     """Open a dataframe of any engine; collect only these columns of a lazy one."""
     import narwhals as nw
 

@@ -103,7 +103,7 @@ class ColumnNames(NamedTuple):
         return self.listed[: 1 if self.user is None else 2]
 
 
-class Columns(NamedTuple):
+class LogColumns(NamedTuple):
     """The user's words for the columns: names, or places counted from 0; None where there is none."""
 
     user: Word | None
@@ -112,7 +112,7 @@ class Columns(NamedTuple):
     propensity: Word | None = None
     time: Word | None = None
 
-    def checked(self) -> Columns:
+    def checked(self) -> LogColumns:
         """Return the words; refuse what cannot mean different columns."""
         given = [word for word in self if word is not None]
         fits = all(isinstance(word, str) or (is_whole(word) and word >= 0) for word in given)
@@ -127,7 +127,7 @@ class Columns(NamedTuple):
             )
         return self
 
-    def with_users(self) -> Columns:
+    def with_users(self) -> LogColumns:
         """Return the words, of which one must be the column of users: ratings are compared user by user."""
         if self.user is None:
             raise InvalidInput(

@@ -16,7 +16,7 @@ import pyarrow.csv as pa_csv
 
 from lsdt._files import csv_rows
 from lsdt.errors import InvalidFile, InvalidInput
-from lsdt.ratings.reading.columns import AS_ITS_ENDING_SAYS, NO_ROWS, Batches, Columns
+from lsdt.ratings.reading.columns import AS_ITS_ENDING_SAYS, NO_ROWS, Batches, LogColumns
 from lsdt.ratings.reading.text_files import DAMAGE
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _WORDS = {";": "semicolons", "\t": "tabs", "|": "bars", "::": "double colons", "
 _UNIT = "\x1f"
 
 
-class TextTable(NamedTuple):
+class DelimitedFile(NamedTuple):
     """A file of text with columns."""
 
     file: TextFile
@@ -128,14 +128,14 @@ class _OneByte:
 
 def open_table(
     file: TextFile, layout: TextLayout = AS_ITS_ENDING_SAYS, encoding: str = "utf-8-sig"
-) -> TextTable:
+) -> DelimitedFile:
     """Return a file as text with columns, laid out as its ending says where the layout does not."""
     sep = _SEPARATORS.get(file.ending, ",") if layout.sep is None else layout.sep
     header = file.ending not in _WITHOUT_HEADER if layout.header is None else layout.header
-    return TextTable(file, sep, header, encoding)
+    return DelimitedFile(file, sep, header, encoding)
 
 
-def table_batches(file: TextFile, columns: Columns, layout: TextLayout, block: int) -> Batches:
+def table_batches(file: TextFile, columns: LogColumns, layout: TextLayout, block: int) -> Batches:
     """Open a file of text with columns."""
     table = open_table(file, layout)
     try:
@@ -147,7 +147,7 @@ def table_batches(file: TextFile, columns: Columns, layout: TextLayout, block: i
     return Batches(names, _read(table, found, names, block), table.row, from_text=True)
 
 
-def _read(table: TextTable, found: list[str], names: ColumnNames, block: int) -> Iterator[pa.RecordBatch]:
+def _read(table: DelimitedFile, found: list[str], names: ColumnNames, block: int) -> Iterator[pa.RecordBatch]:
     """Yield the columns as text; ids are numbered by the parser."""
     kinds = {name: pa.string() for name in names.listed}
     kinds |= {name: pa.dictionary(pa.int32(), pa.string()) for name in names.ids}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.json as pa_json
 
 from lsdt.errors import InvalidFile, InvalidInput
-from lsdt.ratings.reading.columns import NO_ROWS, Batches, Columns
+from lsdt.ratings.reading.columns import NO_ROWS, Batches, LogColumns
 from lsdt.ratings.reading.text_files import DAMAGE, MOST_LINE
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _numbered(file: TextFile) -> Iterator[tuple[int, str]]:
     return enumerate(file.lines(), 1)
 
 
-def json_batches(file: TextFile, columns: Columns, block: int) -> Batches:
+def json_batches(file: TextFile, columns: LogColumns, block: int) -> Batches:
     """Open a file of JSON lines; columns are called by the names in the first line."""
     for word in columns:
         if word is not None and not isinstance(word, str):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.ratings.reading.columns import Chunks, Columns, TextLayout
+    from lsdt.ratings.reading.columns import Chunks, LogColumns, TextLayout
     from lsdt.side_information.arms import ArmId
 
 BYTES_PER_RATING = 32.0  # per rating at the peak: as read, and put in order
@@ -84,7 +84,7 @@ class _Room:
 
 
 def read_triples(
-    log: Any, columns: Columns, layout: TextLayout = AS_ITS_ENDING_SAYS, *, chunks: Chunks = USUAL_CHUNKS
+    log: Any, columns: LogColumns, layout: TextLayout = AS_ITS_ENDING_SAYS, *, chunks: Chunks = USUAL_CHUNKS
 ) -> Triples:
     """Read a path or a dataframe, in chunks that change nothing; see `lsdt.ratings.read_log`."""
     source = batches_of(log, columns.checked(), layout.checked_for(log), chunks)

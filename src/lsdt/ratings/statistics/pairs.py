@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lsdt.ratings.rules.hubs import HubScreen
     from lsdt.side_information.arms import ArmId
 
-    Worth = Callable[["_Pairs"], NDArray[np.bool_]]
+    Worth = Callable[["_PairColumns"], NDArray[np.bool_]]
     Keep = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
 
 _BYTES = 28.0  # a pair
@@ -115,9 +115,11 @@ class PairStatistics:
 
     def select(self, which: NDArray[Any]) -> PairStatistics:
         """Return some of the pairs: a mask, or places in ascending order."""
-        pairs = _Pairs(self.first, self.second, self.raters, self.difference, self.variance)
+        pairs = _PairColumns(self.first, self.second, self.raters, self.difference, self.variance)
         return PairStatistics(
-            *_Pairs(*(column[which] for column in pairs)), item_ids=self.item_ids, n_compared=self.n_compared
+            *_PairColumns(*(column[which] for column in pairs)),
+            item_ids=self.item_ids,
+            n_compared=self.n_compared,
         )
 
     def _repr_html_(self) -> str:
@@ -183,7 +185,7 @@ def _by_numbers(keep: Keep) -> Worth:
 
 def _compare_all(
     rows: _Rows, items: tuple[int, int], min_raters: int, worth: Worth | None, blocks: Blocks
-) -> list[tuple[_Pairs, int]]:
+) -> list[tuple[_PairColumns, int]]:
     """Compare a range of items with all later ones; return the pairs and how many there were, by part."""
     parts = list(_parts(rows, items, blocks.items_in_part))
     pool = ThreadPoolExecutor(available_cores())
@@ -194,7 +196,7 @@ def _compare_all(
         pool.shutdown(cancel_futures=True)
 
 
-def _joined(log: RatingLog, rows: _Rows, found: list[tuple[_Pairs, int]]) -> PairStatistics:
+def _joined(log: RatingLog, rows: _Rows, found: list[tuple[_PairColumns, int]]) -> PairStatistics:
     """Join the pairs of all parts, ascending; the list is emptied, so that its memory is free."""
     compared = sum(n_compared for _, n_compared in found)
     parts = [columns for columns, _ in found]
@@ -202,11 +204,11 @@ def _joined(log: RatingLog, rows: _Rows, found: list[tuple[_Pairs, int]]) -> Pai
     pairs = _concatenate(parts)
     if not rows.names_ascend:
         order = kernel.order_of_pairs(pairs.first, pairs.second, log.n_items)
-        pairs = _Pairs(*(column[order] for column in pairs))
+        pairs = _PairColumns(*(column[order] for column in pairs))
     return PairStatistics(*pairs, item_ids=log.item_ids, n_compared=compared)
 
 
-class _Pairs(NamedTuple):
+class _PairColumns(NamedTuple):
     """Columns of `PairStatistics`."""
 
     first: NDArray[Any]
@@ -258,7 +260,7 @@ def _parts(rows: _Rows, items: tuple[int, int], items_in_part: int) -> Iterator[
 
 def _compare(
     rows: _Rows, part: tuple[int, int], min_raters: int, worth: Worth | None, cells: int
-) -> tuple[_Pairs, int]:
+) -> tuple[_PairColumns, int]:
     """Compare the items of a part with all later ones, in the order of users whatever the part."""
     n_items = len(rows.names)
     room = max(cells, n_items - part[0])
@@ -271,11 +273,11 @@ def _compare(
         block = sums[: 3 * (last - first) * width].reshape(last - first, width, 3)
         kernel.add_block(rows.starts, rows.items, rows.ratings, place, first, last, block)
         written, any_rater = kernel.take_block(block, first, rows.names, min_raters, found)
-        pairs = _Pairs(*(column[:written] for column in found))
+        pairs = _PairColumns(*(column[:written] for column in found))
         if worth is not None:
             chosen = worth(pairs)
-            pairs = _Pairs(*(column[chosen] for column in pairs))
-        kept.append(_Pairs(*(column.copy() for column in pairs)) if worth is None else pairs)
+            pairs = _PairColumns(*(column[chosen] for column in pairs))
+        kept.append(_PairColumns(*(column.copy() for column in pairs)) if worth is None else pairs)
         compared += any_rater
         first = last
         n_kept += len(pairs.first)
@@ -283,12 +285,12 @@ def _compare(
     return _concatenate(kept), compared
 
 
-def _room_for(pairs: int) -> _Pairs:
-    return _Pairs(*np.empty((3, pairs), np.int32), *np.empty((2, pairs)))
+def _room_for(pairs: int) -> _PairColumns:
+    return _PairColumns(*np.empty((3, pairs), np.int32), *np.empty((2, pairs)))
 
 
-def _concatenate(parts: list[_Pairs]) -> _Pairs:
+def _concatenate(parts: list[_PairColumns]) -> _PairColumns:
     """Concatenate columns, freeing each one as soon as it is copied."""
     columns = [list(column) for column in zip(*parts, strict=True)]
     parts.clear()
-    return _Pairs(*(np.concatenate(columns.pop(0)) for _ in range(len(columns))))
+    return _PairColumns(*(np.concatenate(columns.pop(0)) for _ in range(len(columns))))
