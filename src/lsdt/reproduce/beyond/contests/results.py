@@ -129,7 +129,7 @@ def not_behind(what: str, behind: Estimate) -> Check:
     return Check(what, behind, "below 0, or an interval with 0 in it", outcome)
 
 
-def _absent(what: str, tables: Tables) -> Check:
+def _absent(what: str) -> Check:
     """Return an undecided check for a policy that did not play."""
     nothing = Estimate(math.nan, math.nan, math.nan)
     return Check(what, nothing, "in the contest", UNDECIDED, f"{OURS} did not take part")
@@ -142,7 +142,7 @@ def lowest_claim(tables: Tables, name: str, where: str) -> Claim:
     """
     regret, ours = final_regret(tables), name_of(tables, OURS)
     if ours is None:
-        check = _absent("regret behind the best of the others", tables)
+        check = _absent("regret behind the best of the others")
     else:
         other = next((each for each in regret if each != ours), ours)
         behind = mean_of(regret[ours] - regret[other])
@@ -157,7 +157,7 @@ def ratio_claim(tables: Tables, name: str, where: str, other: str, limit: float)
     """Return the claim that our policy has at most this share of another's regret."""
     regret, ours, theirs = final_regret(tables), name_of(tables, OURS), name_of(tables, other)
     if ours is None or theirs is None:
-        check = _absent("ratio of the regrets", tables)
+        check = _absent("ratio of the regrets")
     else:
         ratio = ratio_of(regret[ours], regret[theirs])
         check = at_most(f"regret of {ours} over that of {theirs}", ratio, limit)
