@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import warnings
 from pathlib import Path
@@ -14,6 +13,8 @@ from lsdt.cli.titles import Titles
 from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, counted
 
 if TYPE_CHECKING:
+    import argparse
+
     from lsdt.side_information import SideInformation
 
 _DESCRIPTION = """\
@@ -56,7 +57,6 @@ def add_to(commands: Any, name: str) -> None:
         help="side information out of a log of ratings",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_log_options(parser)
     add_rule_options(parser)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import textwrap
 import warnings
@@ -16,6 +15,8 @@ from lsdt.cli.titles import Titles, add_titles_option
 from lsdt.errors import ContradictionWarning, InvalidInput, counted, listed, suggest
 
 if TYPE_CHECKING:
+    import argparse
+
     from lsdt.candidates import CandidateSet
     from lsdt.candidates.proofs import Explanation
     from lsdt.side_information import SideInformation
@@ -51,7 +52,6 @@ def add_to(commands: Any, name: str) -> None:
         help="find the arms that can be the best",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_pairs_options(parser)
     parser.add_argument(

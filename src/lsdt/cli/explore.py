@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
 import warnings
@@ -15,6 +14,8 @@ from lsdt.cli.titles import Titles, add_titles_option
 from lsdt.errors import ContradictionWarning, counted
 
 if TYPE_CHECKING:
+    import argparse
+
     from lsdt.side_information import SideInformation
 
 _DESCRIPTION = """\
@@ -41,7 +42,6 @@ def add_to(commands: Any, name: str) -> None:
         help="write a page that shows why each arm is out",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_pairs_options(parser)
     add_titles_option(parser)

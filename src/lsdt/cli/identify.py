@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import warnings
@@ -14,6 +13,8 @@ from lsdt.cli.titles import Titles
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
+    import argparse
+
     from lsdt.identification import Identification
     from lsdt.problems import Problem
 
@@ -46,7 +47,6 @@ def add_to(commands: Any, name: str) -> None:
         help="find the best arm in few tries",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_log_options(parser, optional=True)
     add_rule_options(parser)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsdt.errors import StoreLocked
+
+if TYPE_CHECKING:
+    import argparse
 
 CLOSED = (
     "all keys were removed, and no caller is let in: add one (lsdt keys add --role admin), or serve this "
@@ -42,7 +44,6 @@ def add_to(commands: Any, name: str) -> None:
         help="add, list and remove keys of the service",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("action", choices=("add", "list", "remove", "open"), help="what to do")
     parser.add_argument("id", nargs="?", metavar="ID", help="the key to remove, as list shows it")

@@ -54,7 +54,10 @@ COMMANDS = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose messages are safe to show."""
+    """A parser whose messages are safe to show, and whose description and examples keep their lines."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **options)
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the arguments, and exit with code 2."""
@@ -76,7 +79,6 @@ def build_parser() -> argparse.ArgumentParser:
         "  lsdt serve\n\n"
         "messages name options as Python does: max_wrong=2 is --max-wrong 2\n"
         f"exit codes: 0 done, {INTERNAL_ERROR} an error of lsdt itself; the others are those of each command",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"lsdt {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import math
@@ -19,6 +18,7 @@ from lsdt.cli.titles import Titles, add_titles_option
 from lsdt.errors import InvalidFile, InvalidInput, counted
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
 
     from lsdt.identification import Inquiry, NextPairs, PairQuestion
@@ -65,7 +65,6 @@ def add_to(commands: Any, name: str) -> None:
         help="ask about the pairs of arms that help most",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="what is known, .csv or .parquet")
     parser.add_argument("--n-arms", type=int, metavar="K", help="nothing is known of so many arms")

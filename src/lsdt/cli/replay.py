@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import warnings
 from functools import partial
@@ -21,6 +20,8 @@ from lsdt.cli.titles import Titles
 from lsdt.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
+    import argparse
+
     import pandas as pd
 
     from lsdt.ratings import EventLog, RatingLog
@@ -59,7 +60,6 @@ def add_to(commands: Any, name: str) -> None:
         help="what policies would have earned on a log",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_log_options(parser)
     parser.add_argument(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shlex
@@ -16,6 +15,8 @@ from lsdt.cli.terminal import complain, escape
 from lsdt.errors import InvalidFile, counted
 
 if TYPE_CHECKING:
+    import argparse
+
     from lsdt.reproduce import Reproduction, Request
     from lsdt.reproduce.framework.claims import Claim
     from lsdt.reproduce.framework.experiment import Experiment
@@ -52,7 +53,6 @@ def add_to(commands: Any, name: str) -> None:
         help="redo the paper's figures, tables and claims",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--beyond", action="store_true", help="the parts that go beyond the paper, instead of the paper's"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.keys import CLOSED
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
+    import argparse
+
     from lsdt.service.hosting import Service
 
 _DESCRIPTION = """\
@@ -36,7 +37,6 @@ def add_to(commands: Any, name: str) -> None:
         help="serve decisions over HTTP",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
         "--store", default="sqlite:///lsdt.db", metavar="URL", help="where everything is kept (%(default)s)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import warnings
 from pathlib import Path
@@ -12,6 +11,8 @@ from lsdt.cli.terminal import complain, escape, write_table
 from lsdt.errors import InvalidFile, InvalidInput, MissingDependency, counted
 
 if TYPE_CHECKING:
+    import argparse
+
     import pandas as pd
 
     from lsdt.policies.policy import Policy
@@ -47,7 +48,6 @@ def add_to(commands: Any, name: str) -> None:
         help="compare policies on random problems",
         description=_DESCRIPTION,
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--policies", nargs="+", metavar="POLICY", help="what to compare; see above")
     parser.add_argument("--list", action="store_true", help="print all policies and their parameters")

@@ -14,6 +14,7 @@ from lsdt.errors import InvalidFile, InvalidInput, listed
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings.reading.columns import TextLayout
 from lsdt.ratings.reading.delimited import open_table
+from lsdt.ratings.reading.json_lines import json_object
 from lsdt.ratings.reading.text_files import DAMAGE, JSON_LINES, text_file
 
 if TYPE_CHECKING:
@@ -105,12 +106,7 @@ def _of_lines(file: TextFile, encoding: str) -> dict[str, str]:
     titles: dict[str, str] = {}
     for number, line in enumerate(file.lines(encoding), 1):
         if line.strip():
-            try:
-                found = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise InvalidInput(f"line {number} is not JSON: {error}") from None
-            if not isinstance(found, dict):
-                raise InvalidInput(f"line {number} is not a JSON object; got {line.strip()[:40]!r}")
+            found = json_object(line, f"line {number}")
             values = list(found.values())
             titles.setdefault(str(values[0]), str(values[_title_column(list(found))]))
     return titles

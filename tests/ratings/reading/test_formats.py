@@ -177,7 +177,7 @@ BAD = [
     ),
     ("log.csv", "user,item,rating\n1,2,3\n", {"header": 1}, "header must be True or False; got 1"),
     ("log.jsonl", "", {}, "there are no rows"),
-    ("log.jsonl", "[1, 2]\n", {}, r"first line must be a JSON object; got '\[1, 2\]'"),
+    ("log.jsonl", "[1, 2]\n", {}, r"first line is not a JSON object; got '\[1, 2\]'"),
     ("log.jsonl", "{user\n", {}, "its first line is not JSON"),
     ("log.jsonl", '{"user": 1, "itm": 2, "rating": 3}\n', {}, "no column 'item' for the item; .* mean 'itm'"),
     ("log.jsonl", '{"user": [1], "item": 2, "rating": 3}\n', {}, r"has \[1\] in 'user'; it must be text"),

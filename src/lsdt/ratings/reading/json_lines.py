@@ -42,7 +42,7 @@ class _Lines(NamedTuple):
         """Read the file slowly and return in words why the fast reader failed."""
         try:
             for number, line in _numbered(self.file):
-                if line.strip() and (why := self._what_is_wrong_in(line)):
+                if line.strip() and (why := self._what_is_wrong_in(json_object(line, f"line {number}"))):
                     return f"line {number} {why}"
         except UnicodeDecodeError:
             return "it is not text in UTF-8"
@@ -50,13 +50,7 @@ class _Lines(NamedTuple):
             return str(slow)
         return f"it cannot be read as JSON lines: {error}"
 
-    def _what_is_wrong_in(self, line: str) -> str:
-        try:
-            found = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            return f"is not JSON: {error}"
-        if not isinstance(found, dict):
-            return f"is not a JSON object; got {line.strip()[:40]!r}"
+    def _what_is_wrong_in(self, found: dict[str, Any]) -> str:
         for name, kind in self.kinds.items():
             value = found.get(name)
             fits = isinstance(value, (int, float) if kind is float else kind)
@@ -65,6 +59,17 @@ class _Lines(NamedTuple):
             if isinstance(value, int) and not -(2**63) <= value < 2**63:
                 return f"has {value} in {name!r}; whole numbers must fit in 64 bits"
         return ""
+
+
+def json_object(line: str, where: str) -> dict[str, Any]:
+    """Return a line as an object; an error says `where` the line is."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"{where} is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidInput(f"{where} is not a JSON object; got {line.strip()[:40]!r}")
+    return found
 
 
 def _numbered(file: TextFile) -> Iterator[tuple[int, str]]:
@@ -82,12 +87,7 @@ def json_batches(file: TextFile, columns: LogColumns, block: int) -> Batches:
         raise InvalidInput("it is not text in UTF-8") from None
     if not first:
         raise InvalidInput(NO_ROWS)
-    try:
-        found = json.loads(first)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"its first line is not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise InvalidInput(f"its first line must be a JSON object; got {first.strip()[:40]!r}")
+    found = json_object(first, "its first line")
     names = columns.among(list(found))
     kinds = {name: _kind(name, found[name], name in names.ids) for name in names.listed}
     lines = _Lines(file, names, kinds)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from lsdt.ratings.statistics.pairs import PairStatistics
 
-SIMILAR, DISSIMILAR, UNKNOWN = 1, -1, 0
+SIMILAR, DISSIMILAR = 1, -1  # 0 is unknown
 _ROUNDING = 1e-9  # as a part of epsilon: ratings have few decimals, so distances often fall on a limit
 
 
