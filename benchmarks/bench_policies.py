@@ -65,7 +65,7 @@ def _ts_loop(work: Replication) -> Callable[[Any], None]:
 
 def _csi_loop(work: Replication) -> Callable[[Any], None]:
     setting, state = work.setting(), work.begun.player.state
-    classes = state.alpha, state.starts, state.members
+    classes = state.alpha, state.layout.starts, state.layout.members
     return lambda ledger: loops.lsdt_csi(*setting[:3], *classes, *_outputs(ledger))
 
 

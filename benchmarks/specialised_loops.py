@@ -18,6 +18,7 @@ from lsdt.kernel.random import (
     uniform,
 )
 from lsdt.policies.graph.ckl_ucb import solve_index
+from lsdt.policies.parts.tallies import add_reward
 
 _compiled = numba.njit(nogil=True, error_model="numpy")
 _POLICY = int(Purpose.POLICY)
@@ -136,9 +137,7 @@ def ckl_ucb(state, means, gaps, scale, noise, checkpoints, regrets, rewards, pla
             reward = means[best] + scale * normal(noise)
         else:
             reward = 1.0 if uniform(noise) < means[best] else 0.0
-        state.counts[best] += 1
-        state.sums[best] += reward
-        state.means[best] = state.sums[best] / state.counts[best]
+        add_reward(state.tallies, best, reward)
         regret += gaps[best]
         earned += reward
         plays[best] += 1

@@ -65,8 +65,8 @@ def begin_both(name, problem, horizon, key, **parameters):
 
 def draws_of(state):
     """What soft closure starts from: drawn means, a list for every draw."""
-    table = state.first.reshape(len(state.counts), -1).T
-    return (np.exp(table) if state.family == BERNOULLI else table).tolist()
+    table = state.first.reshape(len(state.surprise), -1).T
+    return (np.exp(table) if state.costs.family == BERNOULLI else table).tolist()
 
 
 def relations_of(state):

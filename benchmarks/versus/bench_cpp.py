@@ -69,10 +69,10 @@ def _arguments(work: Replication, ledger: Any) -> tuple[list[Any], tuple[Any, ..
 def _parameters(state: Any) -> tuple[Any, ...]:
     """Return what the loops want to know beside the run: alpha, and the classes where there are any."""
     alpha = ctypes.c_double(getattr(state, "alpha", 0.0))
-    if not hasattr(state, "starts"):
+    if not hasattr(state, "layout"):
         return alpha, None, None, ctypes.c_int64(0)
-    classes = _address(state.starts), _address(state.members)
-    return alpha, *classes, ctypes.c_int64(len(state.starts) - 1)
+    starts, members = state.layout.starts, state.layout.members
+    return alpha, _address(starts), _address(members), ctypes.c_int64(len(starts) - 1)
 
 
 def _play_with(function: Any, works: list[Replication]) -> TimedRun:

@@ -336,7 +336,7 @@ def test_a_late_reward_is_tossed_for_as_one_that_came_at_once():
     for decision in reversed([late.ask() for _ in range(20)]):
         late.tell(decision, 0.5)
     assert same_state(prompt, late)
-    wins = prompt.state().player.state.win_depth[0] - UNIT_DEPTH
+    wins = prompt.state().player.state.posteriors.win_depth[0] - UNIT_DEPTH
     assert 0 < wins < 20
 
 

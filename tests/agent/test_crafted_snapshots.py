@@ -11,6 +11,7 @@ import pytest
 import lsdt
 from agent.crafted_snapshots import FULL, MANY, SIDES, closed, opened
 from lsdt.errors import InvalidFile, InvalidInput
+from lsdt.kernel.state import field_kinds
 
 
 def test_changed_snapshots_are_refused_or_play(thorough):
@@ -66,19 +67,24 @@ def test_arrays_that_compiled_code_trusts_are_checked(side, name, change):
         restored_with(agent, name, change)
 
 
+def place_of(agent, field):
+    player = agent.state().player
+    return player.packed.offsets[1 + list(field_kinds(type(player.state))).index(field)]
+
+
 def test_tables_and_places_of_a_state_are_checked():
     agent = lsdt.Agent(FULL, "kl_ucb")
-    place = agent.state().player.packed.offsets[1 + agent.state().player.state._fields.index("last")]
+    place = place_of(agent, "last")
     outside = with_element(place, np.array([10**6]).view(np.float64)[0])
     with pytest.raises(InvalidFile, match="'last' of the state points outside of its 8 places"):
         restored_with(agent, "buffer", outside)
     agent = lsdt.Agent(MANY, "ucb1")
-    place = agent.state().player.packed.offsets[1 + agent.state().player.state._fields.index("tree")]
+    place = place_of(agent, "tree")
     with pytest.raises(InvalidFile, match="'tree' of the state points outside of its 600 places"):
         restored_with(agent, "buffer", with_element(place + 2, 1e9))
     agent = lsdt.Agent(FULL, "lsdt_closure")
-    place = agent.state().player.packed.offsets[1 + agent.state().player.state._fields.index("lower")]
-    with pytest.raises(InvalidFile, match="'lower' of the state does not hold what it must"):
+    place = place_of(agent, "costs.rows.lower")
+    with pytest.raises(InvalidFile, match="'costs.rows.lower' of the state does not hold what it must"):
         restored_with(agent, "buffer", with_element(place, 1e6))
     with pytest.raises(InvalidFile, match="have another key"):
         restored_with(agent, "buffer", with_element(slice(0, 4), 0.0))

@@ -61,8 +61,8 @@ def test_extending_keeps_what_was_learned():
     assert "no more" in change.text
     agent.tell(waiting, 1.0)
     state = agent.state().player.state
-    assert state.counts.tolist() == agent.state().counts[agent.state().arms].tolist()
-    assert np.allclose(state.sums, agent.state().sums[agent.state().arms])
+    assert state.tallies.counts.tolist() == agent.state().counts[agent.state().arms].tolist()
+    assert np.allclose(state.tallies.sums, agent.state().sums[agent.state().arms])
     assert goes_on_alike(agent, reopened(store, agent))
 
 

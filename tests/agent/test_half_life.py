@@ -50,7 +50,7 @@ def test_after_a_half_life_a_reward_counts_half():
     weight = agent.to_frame().weight.tolist()
     assert weight[0] == pytest.approx(0.5 * 2 * (share + share**2 + share**3 + share**4))
     assert agent.to_frame()["mean"].tolist() == pytest.approx([1, 0])
-    depth = agent.state().player.state.win_depth
+    depth = agent.state().player.state.posteriors.win_depth
     assert depth.tolist() == pytest.approx([2 / 3 + weight[0], 2 / 3])
     for _ in range(100):
         agent.observe("juice", 0.0)
@@ -96,19 +96,24 @@ def test_filling_a_state_is_learning(name):
             agent.tell(decisions[0].number, float(number % 3 == 0))
 
 
+def groups_of(agent):
+    state = agent.state().player.state
+    return state.groups if hasattr(state, "groups") else state.posteriors.groups
+
+
 def test_posteriors_of_very_many_arms_are_grouped_again():
     for name in ("ts", "ts_gaussian"):
         agent = lsdt.Agent(lsdt.SideInformation(600, epsilon=0.1), name, forget=40)
         for number in range(200):
             agent.observe(number % 7, float(number % 2))
-        state = agent.state().player.state
-        n_groups, starts = int(state.n_groups[0]), state.group_starts
+        groups = groups_of(agent)
+        n_groups, starts = int(groups.n_groups[0]), groups.starts
         assert 2 <= n_groups <= 8
         assert starts[n_groups] == 600
-        assert sorted(state.order[:600].tolist()) == list(range(600))
-        assert (state.order[state.place] == np.arange(600)).all()
+        assert sorted(groups.order[:600].tolist()) == list(range(600))
+        assert (groups.order[groups.place] == np.arange(600)).all()
         agent.tell(agent.ask(), 1.0)
-        assert int(agent.state().player.state.n_groups[0]) == n_groups + 1
+        assert int(groups_of(agent).n_groups[0]) == n_groups + 1
 
 
 @pytest.mark.parametrize("forget", [6, "30 minutes"])
@@ -156,7 +161,7 @@ def test_extending_keeps_what_is_left():
     after = agent.to_frame().set_index("arm")
     assert after.weight["tea"] == before.weight["tea"]
     assert after["mean"]["tea"] == before["mean"]["tea"]
-    assert agent.state().player.state.win_depth[2] > 1
+    assert agent.state().player.state.posteriors.win_depth[2] > 1
 
 
 def test_a_prior_fades_too():

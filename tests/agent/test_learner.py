@@ -23,11 +23,13 @@ def test_ratings_are_put_on_the_scale_of_the_rewards():
     """Bounded rewards: from 0 to 1. Others: as they are. An item that is no arm is left out."""
     bounded = lsdt.Agent(SIDE, "ucb1", prior=LOG)
     assert bounded.to_frame().prior.tolist() == [1, 2, 3]
-    assert bounded.state().player.state.means.tolist() == pytest.approx([1.0, (0.0 + 0.25) / 2, 1.5 / 3])
+    assert bounded.state().player.state.tallies.means.tolist() == pytest.approx(
+        [1.0, (0.0 + 0.25) / 2, 1.5 / 3]
+    )
     plain = lsdt.Agent(SIDE, "ucb1", rewards="gaussian", prior=lsdt.ratings.read_log(LOG))
-    assert plain.state().player.state.means.tolist() == pytest.approx([5.0, 1.5, 3.0])
+    assert plain.state().player.state.tallies.means.tolist() == pytest.approx([5.0, 1.5, 3.0])
     lists = lsdt.Agent(SIDE, "ucb1", prior=(["tea", 0, "tea"], [0.5, 1, 1]))
-    assert lists.state().player.state.counts.tolist() == [1, 0, 2]
+    assert lists.state().player.state.tallies.counts.tolist() == [1, 0, 2]
 
 
 def test_known_rewards_are_no_plays():
@@ -74,8 +76,8 @@ def test_pending_decisions_and_growth_keep_what_is_known():
     more = lsdt.SideInformation(4, arm_ids=["mate", "juice", "tea", "cocoa"], epsilon=0.2)
     agent.extend(more)
     assert agent.to_frame().prior.tolist() == [5, 0, 5, 5]
-    assert agent.state().player.state.counts.tolist() == [5, 0, 5, 5]
-    assert agent.state().player.state.means.tolist() == [0, 0, 1, 0]
+    assert agent.state().player.state.tallies.counts.tolist() == [5, 0, 5, 5]
+    assert agent.state().player.state.tallies.means.tolist() == [0, 0, 1, 0]
     again = lsdt.Agent.restore(agent.snapshot())
     assert again.to_frame().equals(agent.to_frame())
     assert again.ask() == agent.ask()
@@ -111,7 +113,7 @@ def test_a_prior_is_on_the_scale_of_the_ratings_behind_the_side_information():
     without_ones = log[log["rating"] > 1]  # its own smallest rating is 2
     agent = lsdt.Agent(side, "ucb1", rewards="bernoulli", prior=without_ones)
     stars = without_ones.groupby("item")["rating"].mean().loc[[side.label(arm) for arm in range(6)]]
-    assert agent.state().player.state.means.tolist() == pytest.approx(((stars - 1) / 4).tolist())
+    assert agent.state().player.state.tallies.means.tolist() == pytest.approx(((stars - 1) / 4).tolist())
 
 
 @pytest.mark.filterwarnings("ignore:the prior holds the ratings")
@@ -129,7 +131,9 @@ def test_stars_and_shares_of_their_scale_are_not_mixed(tmp_path):
             with pytest.raises(InvalidInput, match=refused):
                 lsdt.Agent(known, "ucb1", rewards="gaussian", prior=prior)
         agent = lsdt.Agent(known, "ucb1", rewards="gaussian", prior=log.unit())
-        assert agent.state().player.state.means.tolist() == pytest.approx(((log.means() - 1) / 4).tolist())
+        assert agent.state().player.state.tallies.means.tolist() == pytest.approx(
+            ((log.means() - 1) / 4).tolist()
+        )
     plain = lsdt.SideInformation(6, arm_ids=range(6), epsilon=0.3)  # nobody knows its units
     assert (
         lsdt.Agent(plain, "ucb1", rewards="gaussian", prior=log).state().prior.sums.sum() == log.ratings.sum()
@@ -144,7 +148,7 @@ def test_a_log_with_another_scale_is_brought_to_that_of_the_side_information():
     own = lsdt.ratings.read_log(without_ones)
     assert (own.low, own.high) == (2, 5)
     agents = [lsdt.Agent(side, "ucb1", rewards="bernoulli", prior=prior) for prior in (own, without_ones)]
-    first, second = (agent.state().player.state.means.tolist() for agent in agents)
+    first, second = (agent.state().player.state.tallies.means.tolist() for agent in agents)
     assert first == second
     wider = lsdt.ratings.RatingLog.from_matrix([[0, 1, 2, 3, 4, 10]])
     with pytest.raises(InvalidInput, match="the prior: rating number 0 is 0; the scale goes from 1 to 5"):

@@ -24,7 +24,7 @@ def test_counts_add_and_decisions_stay_apart():
     assert merged.plays.tolist() == sum(frame.plays for frame in frames).tolist()
     sums = sum(np.nan_to_num(frame["mean"]) * frame.plays.to_numpy() for frame in frames)
     assert np.nan_to_num(merged["mean"]) * merged.plays.to_numpy() == pytest.approx(sums)
-    assert one.state().player.state.counts.tolist() == merged.plays.tolist()
+    assert one.state().player.state.tallies.counts.tolist() == merged.plays.tolist()
     assert (one.n_told, one.n_asked, one.n_pending) == (120, 40, 0)
     assert two.n_pending == 1
     two.tell(waiting, 1.0)
@@ -131,7 +131,7 @@ def test_the_prior_counts_once():
     two.observe(3, 1.0)
     one.merge(two)
     assert one.to_frame().prior.sum() == 15
-    assert one.state().player.state.counts[:4].tolist() == [5, 5, 5, 1]
+    assert one.state().player.state.tallies.counts[:4].tolist() == [5, 5, 5, 1]
 
 
 def test_a_merge_is_in_the_log():

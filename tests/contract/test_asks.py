@@ -10,6 +10,7 @@ from contract.test_policies import HORIZON, MODELS, VARIANTS, policy
 from lsdt.errors import LsdtError
 from lsdt.kernel import tournament
 from lsdt.kernel.random import new_stream
+from lsdt.kernel.state import field_kinds
 from lsdt.policies.parts import cost_order
 from lsdt.policies.registry import specification
 from lsdt.replays.runner import replay_once
@@ -24,8 +25,8 @@ OPEN = lsdt.SideInformation(25, epsilon=0.2)
 
 # What `select` may write to: how far a scan has come, games of a tournament, where a solver goes on.
 _CLOSURE = {
-    *("champion", "point", "cost", "slope", "cheapest", "least", "known", "bound"),
-    *("behind", "behind_from", "behind_to"),
+    *("costs.champion", "costs.point", "costs.cost", "costs.slope", "costs.cheapest", "costs.least"),
+    *("costs.known", "costs.bound", "costs.behind", "costs.behind_from", "costs.behind_to"),
 }
 _EVIDENCE = {
     *("point", "value", "slope", "cheapest", "least", "known", "bound", "stands", "evidence"),
@@ -68,7 +69,7 @@ def players(request, monkeypatch):
 def fields(player):
     """The words of every field, apart from those of the random streams."""
     buffer, offsets = player.packed
-    names = player.state._fields
+    names = field_kinds(type(player.state))
     return {name: buffer[offsets[at] : offsets[at + 1]] for at, name in enumerate(names, start=1)}
 
 
@@ -127,7 +128,7 @@ def tie(player, arm, other):
     """Whether two arms have the same index but for rounding; if both are refuted, the same least cost."""
     scores = player.entries.scores(*player.packed, len(player.flags))
     if scores[arm] == scores[other] == -np.inf:
-        scores = player.state.least
+        scores = player.state.costs.least
     return scores[arm] == pytest.approx(scores[other], abs=1e-9)
 
 

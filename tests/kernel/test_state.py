@@ -12,13 +12,16 @@ from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.state import (
     FixedReals,
     Packed,
+    Ragged,
     Real,
     Reals,
     Whole,
     Wholes,
     apart,
+    check_values,
     field_kinds,
     pack,
+    pack_many,
     state_of,
     stream_of,
     unpack,
@@ -137,7 +140,114 @@ def test_a_state_apart_shares_its_tables_alone():
 
 
 def test_kinds_in_order():
-    assert field_kinds(EveryKind) == ["Real", "Whole", "Reals", "Wholes", "Reals"]
+    assert list(field_kinds(EveryKind).values()) == ["Real", "Whole", "Reals", "Wholes", "Reals"]
+
+
+class Outer(NamedTuple):
+    first: Real
+    every: EveryKind
+    tables: Tables
+    last: Wholes
+
+
+class ByValue(NamedTuple):
+    inner: Outer
+    more: Reals
+
+
+@numba.njit
+def change_nested(buffer, offsets):
+    state = state_of(ByValue, buffer, offsets)
+    tables = state.inner.tables
+    tables.counts[1] = state.inner.every.rounds
+    state.more[0] = state.inner.first + tables.table[1]
+    state.inner.every.counts[0] += state.inner.last[0]
+
+
+def nested():
+    tables = Tables(np.array([5, 6]), np.array([1.0, 2.0]))
+    return ByValue(Outer(0.5, GIVEN._replace(rounds=7), tables, np.array([9])), np.array([8.0]))
+
+
+def test_a_state_may_hold_others():
+    """Fields lie one after the other, in the same buffer, and have dotted names."""
+    packed = pack(nested(), new_stream(7))
+    names = list(field_kinds(ByValue))
+    assert names[:3] == ["inner.first", "inner.every.alpha", "inner.every.rounds"]
+    assert names[-4:] == ["inner.tables.counts", "inner.tables.table", "inner.last", "more"]
+    assert len(packed.offsets) == len(names) + 2
+    read = state_of(ByValue, *packed)
+    assert isinstance(read.inner, Outer)
+    assert isinstance(read.inner.every, EveryKind)
+    assert (read.inner.every.alpha, read.inner.every.rounds, read.inner.first) == (0.1, 7, 0.5)
+    assert read.inner.tables.counts.tolist() == [5, 6]
+    assert (read.inner.last.tolist(), read.more.tolist()) == ([9], [8.0])
+
+
+def test_compiled_code_reads_and_changes_nested_states():
+    packed = pack(nested(), new_stream(7))
+    change_nested(*packed)
+    read = state_of(ByValue, *packed)
+    assert read.inner.tables.counts.tolist() == [5, 7]
+    assert read.more.tolist() == [2.5]
+    assert read.inner.every.counts.tolist() == [12, -4]
+
+
+def test_a_nested_state_is_copied_apart_and_taken_back():
+    given = nested()
+    state = apart(given)
+    state.inner.tables.counts[:] = 0
+    assert given.inner.tables.counts.tolist() == [5, 6]
+    assert np.shares_memory(state.inner.tables.table, given.inner.tables.table)
+    packed = pack(given, new_stream(7))
+    places = {"inner.tables.counts": "inner.every.means"}
+    with pytest.raises(InvalidInput, match=r"'inner\.tables\.counts' of the state points outside of its 3"):
+        unpack(given, new_stream(7), packed.buffer.copy(), places)
+    taken = unpack(given, new_stream(7), packed.buffer.copy(), {"inner.last": 10})
+    assert taken.buffer.tobytes() == packed.buffer.tobytes()
+
+
+def test_many_nested_states_are_packed_as_each_by_itself():
+    keys = np.array([new_stream(1), new_stream(2)])
+    one, two = (Tables(np.arange(n), np.arange(n + 1) / 2) for n in (2, 3))
+    alone = [pack(Pair(each, 0.5), key) for each, key in zip((one, two), keys, strict=True)]
+    ragged = (
+        Ragged(np.array([2, 3]), np.array([0, 1, 0, 1, 2])),
+        Ragged(np.array([3, 4]), np.array([0, 0.5, 1, 0, 0.5, 1, 1.5])),
+    )
+    together = pack_many(Pair(Tables(*ragged), 0.5), keys)
+    for mine, theirs in zip(together, alone, strict=True):
+        assert mine.buffer.tolist() == theirs.buffer.tolist()
+        assert mine.offsets.tolist() == theirs.offsets.tolist()
+
+
+class Pair(NamedTuple):
+    tables: Tables
+    scale: Real
+
+
+class Endless(NamedTuple):
+    again: Endless
+
+
+class Unknown(NamedTuple):
+    tallies: Somewhere  # noqa: F821
+
+
+@pytest.mark.parametrize(("wrong", "name"), [(Endless, "Endless"), (Unknown, "Somewhere")])
+def test_a_nested_class_must_be_known_and_another(wrong, name):
+    message = f"declared '{name}'; accepted are .* another typing.NamedTuple .*must be known in the module"
+    with pytest.raises(InvalidInput, match=message):
+        field_kinds(wrong)
+
+
+def test_what_is_wrong_with_a_nested_state_is_said():
+    with pytest.raises(
+        InvalidInput, match="return a Tables for field 'tables' of Pair, as declared; got int"
+    ):
+        check_values(Pair(3, 1.0), Pair)
+    with pytest.raises(InvalidInput, match="field 'counts' of Tables is declared Wholes: .* whole numbers"):
+        check_values(Pair(Tables(np.array([0.5]), np.zeros(1)), 1.0), Pair)
 
 
 def test_a_wrong_annotation_is_named():

@@ -88,10 +88,10 @@ def test_fewer_rounds_than_arms_begin_with_every_arm_once(name):
 @pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi", "lsdt_csi_truncated"])
 def test_classes(name, n_arms, similar, classes):
     begun = begin(name, lsdt.complete(n_arms, similar, epsilon=0.1))
-    state = begun.player.state
+    layout = begun.player.state.layout
     found = [
-        begun.arms[state.members[first:last]].tolist()
-        for first, last in zip(state.starts[:-1], state.starts[1:], strict=True)
+        begun.arms[layout.members[first:last]].tolist()
+        for first, last in zip(layout.starts[:-1], layout.starts[1:], strict=True)
     ]
     assert found == classes
     assert set(play(begun, 60)) <= {arm for members in classes for arm in members}

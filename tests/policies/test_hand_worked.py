@@ -92,8 +92,8 @@ def test_imed():
 def test_ts():
     """Clipped: 7 is a win, -3 a loss. Beta(1, 1001) against Beta(1001, 1) is decided."""
     player = after(begin("ts", rewards=COIN), *[(0, -3.0)] * 1000, *[(1, 7.0)] * 1000)
-    assert player.state.win_depth.tolist() == pytest.approx([2 / 3, 1000 + 2 / 3])
-    assert player.state.loss_depth.tolist() == pytest.approx([1000 + 2 / 3, 2 / 3])
+    assert player.state.posteriors.win_depth.tolist() == pytest.approx([2 / 3, 1000 + 2 / 3])
+    assert player.state.posteriors.loss_depth.tolist() == pytest.approx([1000 + 2 / 3, 2 / 3])
     assert [player.select() for _ in range(20)] == [1] * 20
 
 
@@ -237,7 +237,7 @@ def test_lsdt_ts_csi():
     """{0, 1}: 1000 of 2000; {2}: 400 of 1000. In the class, arm 1 always won and arm 0 never."""
     player = begin("lsdt_ts_csi", THREE_CANDIDATES, COIN)
     after(player, *[(0, 0.0)] * 1000, *[(1, 1.0)] * 1000, *[(2, 1.0)] * 400, *[(2, 0.0)] * 600)
-    assert player.state.class_win_depth.tolist() == pytest.approx([1000 + 2 / 3, 400 + 2 / 3])
+    assert player.state.classes.win_depth.tolist() == pytest.approx([1000 + 2 / 3, 400 + 2 / 3])
     assert [player.select() for _ in range(20)] == [1] * 20
 
 
@@ -292,7 +292,7 @@ def test_lsdt_psi_truncated_at_the_end_is_ucb1_truncated():
     """
     far = {"side": Side(2, epsilon=1e6), "order": 2.0, "bound": 1.0}
     player = after(begin("lsdt_psi_truncated", **far), *HALF)
-    assert (player.state.means.tolist(), player.select()) == ([0.0, 0.0], 1)
+    assert (player.state.tallies.means.tolist(), player.select()) == ([0.0, 0.0], 1)
     assert next_choice("lsdt_psi_truncated", (0, 1.0), **far) == 1  # never played: infinite
 
 

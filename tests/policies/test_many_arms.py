@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -159,7 +161,7 @@ def test_index_policies_choose_as_the_scan_does(name, parameters, law, monkeypat
             for player in players:
                 player.update(arm, reward)
     if name != "moss":
-        left = grouped.player.state.n_groups[0]
+        left = grouped.player.state.heaps.n_groups[0]
         assert left == 0 if law == "gaussian" else left > 1
 
 
@@ -172,21 +174,22 @@ def test_heaps_hold_every_arm_once(name, monkeypatch):
         arm = start.player.select() if rng.random() < 0.5 else int(rng.integers(150))
         start.player.update(arm, float(rng.random() < means[arm]))
     state, seen = start.player.state, []
-    assert state.n_groups[0] > 5
-    for group in range(state.n_groups[0] - 1):
-        waiting = [int(state.roots[group])]
+    tallies, heaps = state.tallies, state.heaps
+    assert heaps.n_groups[0] > 5
+    for group in range(heaps.n_groups[0] - 1):
+        waiting = [int(heaps.roots[group])]
         while waiting:
             node = waiting.pop()
             seen.append(node - 1)
-            assert state.counts[node - 1] == state.group_counts[group]
-            assert state.sums[node - 1] == state.group_sums[group]
-            before, child = node, int(state.child[node])
+            assert tallies.counts[node - 1] == heaps.group_counts[group]
+            assert tallies.sums[node - 1] == heaps.group_sums[group]
+            before, child = node, int(heaps.child[node])
             while child:
                 assert child > node
-                assert state.before[child] == before
+                assert heaps.before[child] == before
                 waiting.append(child)
-                before, child = child, int(state.after[child])
-    assert sorted(seen) == sorted(np.flatnonzero(state.counts > 0))
+                before, child = child, int(heaps.after[child])
+    assert sorted(seen) == sorted(np.flatnonzero(tallies.counts > 0))
 
 
 @pytest.mark.parametrize(("name", "parameters"), [*SAMPLERS, *INDICES])
@@ -221,10 +224,13 @@ def test_a_restored_agent_goes_on(name, parameters, monkeypatch):
             each.tell(decision, reward)
 
 
-@pytest.mark.parametrize(("name", "field"), [("ts", "order"), ("ts", "group_starts"), ("imed", "after")])
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [("ts", "posteriors.groups.order"), ("ts", "posteriors.groups.starts"), ("imed", "heaps.after")],
+)
 def test_a_state_that_points_outside_is_refused(name, field, monkeypatch):
     start, means = begun(name, 40, "bernoulli", 1, monkeypatch)
-    getattr(start.player.state, field)[3] = 10**6
+    attrgetter(field)(start.player.state)[3] = 10**6
     side = lsdt.from_means(means, 0.3)
     with pytest.raises(lsdt.errors.InvalidInput, match=f"field '{field}' of the state points outside"):
         lsdt.Policy(name).begin(

@@ -31,9 +31,10 @@ def drawn_tallies(rng, n_arms, fractions):
 
 def filled(state, counts, sums, pending):
     state = apart(state)
-    state.counts[:], state.sums[:], state.pending[:] = counts + pending, sums, pending
+    state.tallies.counts[:], state.tallies.sums[:] = counts + pending, sums
+    state.pending[:] = pending
     learn_all(state)
-    fill_plays(state)
+    fill_plays(state.rows, state.tallies.counts)
     return state
 
 
@@ -46,7 +47,7 @@ def rivals(rows, runs):
         everything = enumerate(zip(*(each.tolist() for each in told), strict=True))
         seen = {arm: each for arm, each in everything if each[0] + each[2]}
         arm, leader = (int(each) for each in rng.permutation(len(means))[[0, -1]])
-        start = max(state.floor[arm], state.tolerance)
+        start = max(state.rows.floor[arm], state.tolerance)
         if arm != leader and start < 1.0:
             change_leader(state, leader)
             yield state, arm, leader, rng.uniform(start, 1.0, 20), seen
@@ -110,7 +111,8 @@ def test_a_decision_that_is_cancelled_has_held_it_up_at_most():
     """Pending decisions never add evidence to that of the told rewards, so they may leave the count."""
     for state, arm, leader, points, seen in rivals("whole", 40):
         told = [
-            np.array([seen.get(each, (0, 0.0, 0))[at] for each in range(len(state.counts))]) for at in (0, 1)
+            np.array([seen.get(each, (0, 0.0, 0))[at] for each in range(len(state.tallies.counts))])
+            for at in (0, 1)
         ]
         alone = filled(state._replace(lowest_sum=np.zeros(1), total=np.zeros(1, np.int64)), *told, 0)
         for q in points.tolist():

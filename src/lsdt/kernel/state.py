@@ -11,13 +11,16 @@ the stream of the round at hand; the fields of the state follow. A field is decl
         indptr: FixedWholes  # a table that never changes: a state that was kept must have the same
         lower: FixedReals
 
-Annotations must be written with exactly these six names.
+Annotations must be written with exactly these six names. What several policies share is a NamedTuple of such
+fields itself, and a field of theirs is annotated with its class, as in ``tallies: Tallies``. Its fields lie
+in the buffer one after the other in its place, and have names such as ``tallies.counts``.
 """
 
 from __future__ import annotations
 
+import sys
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -30,7 +33,7 @@ from lsdt.kernel.jit import INLINED, Array, inlined
 from lsdt.kernel.random import begin_round
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 Real: TypeAlias = float
 Whole: TypeAlias = int
@@ -60,7 +63,10 @@ _ELEMENTS = {
     "FixedWholes": np.int64,
 }
 _ARRAYS = ("Reals", "Wholes", "FixedReals", "FixedWholes")
-_KINDS = "Real, Whole (parameters), Reals, Wholes (arrays that change), FixedReals or FixedWholes (tables)"
+_KINDS = (
+    "Real, Whole (parameters), Reals, Wholes (arrays that change), FixedReals or FixedWholes (tables), or "
+    "the class of another typing.NamedTuple of such fields"
+)
 _MOST = 2**53  # of anything that is counted
 
 
@@ -87,8 +93,20 @@ class Packed(NamedTuple):
 
 
 @cache
-def field_kinds(state_class: type) -> list[str]:
-    """Return the declared kind of every field, or say which declaration is not understood."""
+def field_kinds(state_class: type) -> dict[str, str]:
+    """Return the declared kind of every field by its name, fields of nested states by dotted names."""
+    kinds: dict[str, str] = {}
+    for name, kind in _declared(state_class).items():
+        if isinstance(kind, str):
+            kinds[name] = kind
+        else:
+            kinds |= {f"{name}.{inner}": each for inner, each in field_kinds(kind).items()}
+    return kinds
+
+
+@cache
+def _declared(state_class: type) -> dict[str, str | type]:
+    """Return the kind of every field or its class, or say which declaration is not understood."""
     declared = getattr(state_class, "__annotations__", {})
     names: tuple[str, ...] = getattr(state_class, "_fields", ())
     if not names or not all(name in declared for name in names):
@@ -96,15 +114,23 @@ def field_kinds(state_class: type) -> list[str]:
             f"the state of a policy is a typing.NamedTuple of fields that are declared {_KINDS}; got "
             f"{getattr(state_class, '__name__', state_class)}"
         )
-    kinds = [_name_of(declared[name]) for name in names]
-    for name, kind in zip(names, kinds, strict=True):
-        if kind not in _ELEMENTS:
+    known = getattr(sys.modules.get(state_class.__module__), "__dict__", {})
+    found: dict[str, str | type] = {}
+    for name in names:
+        kind = _name_of(declared[name])
+        nested = declared[name] if isinstance(declared[name], type) else known.get(kind)
+        if kind in _ELEMENTS:
+            found[name] = kind
+        elif isinstance(nested, type) and hasattr(nested, "_fields") and nested is not state_class:
+            found[name] = nested
+        else:
             raise InvalidInput(
-                f"field {name!r} of {state_class.__name__} is declared {kind!r}; accepted are {_KINDS}, of "
-                "lsdt.kernel.state, under just these names (with `from __future__ import annotations` at the "
-                "top of the file)"
+                f"field {name!r} of {state_class.__name__} is declared {kind!r}; accepted are {_KINDS}. The "
+                "six kinds are of lsdt.kernel.state, under just these names (with `from __future__ import "
+                "annotations` at the top of the file); a class must be known in the module of "
+                f"{state_class.__name__} when it runs"
             )
-    return kinds
+    return found
 
 
 def _name_of(annotation: Any) -> str:
@@ -114,16 +140,41 @@ def _name_of(annotation: Any) -> str:
     return str(getattr(annotation, "__forward_arg__", annotation))
 
 
-def check_values(state: Any, state_class: type) -> None:
-    """Refuse a state that does not hold what its class declares; `pack` would cut fractions off."""
+def _values(state: Any) -> list[Any]:
+    """Return what is in the fields of a state, in the order of `field_kinds`."""
+    values: list[Any] = []
+    for value, kind in zip(state, _declared(state.__class__).values(), strict=True):
+        if isinstance(kind, str):
+            values.append(value)
+        else:
+            values += _values(value)
+    return values
+
+
+def _made_of(state_class: type, values: Iterator[Any]) -> Any:
+    """Return the state with these values in its fields, in the order of `field_kinds`."""
+    kinds = _declared(state_class).values()
+    return state_class(*(next(values) if isinstance(kind, str) else _made_of(kind, values) for kind in kinds))
+
+
+def check_values(state: Any, state_class: type, whole: str = "") -> None:
+    """Refuse a state that does not hold what its class declares; `pack` would cut fractions off.
+
+    `whole` says of which field it is the value, where it is nested in another.
+    """
     if not isinstance(state, state_class):
+        place = f" for {whole}" if whole else ""
         raise InvalidInput(
-            f"prepare must return a {state_class.__name__}, as declared; got {type(state).__name__}"
+            f"prepare must return a {state_class.__name__}{place}, as declared; got {type(state).__name__}"
         )
     values: dict[str, Any] = state._asdict()  # type: ignore[attr-defined]
-    for (name, value), kind in zip(values.items(), field_kinds(state_class), strict=True):
+    for (name, value), kind in zip(values.items(), _declared(state_class).values(), strict=True):
+        field = f"field {name!r} of {state_class.__name__}"
+        if not isinstance(kind, str):
+            check_values(value, kind, field)
+            continue
         found = np.asarray(value)
-        field = f"field {name!r} of {state_class.__name__} is declared {kind}"
+        field = f"{field} is declared {kind}"
         if found.dtype.kind not in "biuf":
             raise InvalidInput(f"{field}: prepare must put numbers there; got {value!r}")
         n_axes = 1 if kind.endswith("s") else 0
@@ -136,12 +187,13 @@ def check_values(state: Any, state_class: type) -> None:
 
 def pack(state: Any, key: Array) -> Packed:
     """Copy a state, given as numbers and arrays, and the key of its random streams into a buffer."""
-    sizes = (value.size if isinstance(value, np.ndarray) else np.size(value) for value in state)
+    values, kinds = _values(state), field_kinds(state.__class__).values()
+    sizes = (value.size if isinstance(value, np.ndarray) else np.size(value) for value in values)
     places = [0, *accumulate(sizes, initial=_FRONT)]
     buffer = np.zeros(places[-1])
     wholes = buffer.view(np.int64)
     buffer.view(np.uint64)[:STREAM_WORDS] = key
-    for at, (value, kind) in enumerate(zip(state, field_kinds(state.__class__), strict=True), start=1):
+    for at, (value, kind) in enumerate(zip(values, kinds, strict=True), start=1):
         words = buffer if "Real" in kind else wholes
         words[places[at] : places[at + 1]].reshape(np.shape(value) or 1)[...] = value  # tables row by row
     return Packed(buffer, np.array(places, np.int64))
@@ -150,13 +202,13 @@ def pack(state: Any, key: Array) -> Packed:
 def apart(state: Any) -> Any:
     """Return a state of its own with the same content, to call compiled code with: tables are not copied."""
     fields: list[Any] = []
-    for value, kind in zip(state, field_kinds(state.__class__), strict=True):
+    for value, kind in zip(_values(state), field_kinds(state.__class__).values(), strict=True):
         element: Any = _ELEMENTS[kind]
         if kind.startswith("Fixed"):
             fields.append(np.ascontiguousarray(value, element).ravel())
         else:
             fields.append(np.array(value, element) if kind in _ARRAYS else element(value))
-    return state.__class__(*fields)
+    return _made_of(state.__class__, iter(fields))
 
 
 class Ragged(NamedTuple):
@@ -171,9 +223,9 @@ def pack_many(state: Any, keys: Array) -> list[Packed]:
 
     A field is `Ragged`, or a number each, or one number for all.
     """
-    kinds = field_kinds(state.__class__)
+    values, kinds = _values(state), field_kinds(state.__class__).values()
     sizes = np.ones((len(keys), len(kinds)), np.int64)
-    for at, value in enumerate(state):
+    for at, value in enumerate(values):
         if isinstance(value, Ragged):
             sizes[:, at] = value.sizes
     offsets = np.zeros((len(keys), len(kinds) + 2), np.int64)
@@ -185,7 +237,7 @@ def pack_many(state: Any, keys: Array) -> list[Packed]:
     buffer = np.zeros(ends[-1])
     wholes = buffer.view(np.int64)
     buffer.view(np.uint64)[starts[:, None] + np.arange(STREAM_WORDS)] = keys
-    for at, (value, kind) in enumerate(zip(state, kinds, strict=True)):
+    for at, (value, kind) in enumerate(zip(values, kinds, strict=True)):
         words = buffer if "Real" in kind else wholes
         firsts = starts + offsets[:, at + 1]
         if not isinstance(value, Ragged):
@@ -211,7 +263,8 @@ def unpack(state: Any, key: Array, content: Array, places: Mapping[str, str | in
     if not np.array_equal(content[:STREAM_WORDS].view(np.uint64), key):
         raise InvalidInput("the random streams of the state have another key than those of its seed")
     kinds = field_kinds(state.__class__)
-    for at, (name, kind) in enumerate(zip(state._fields, kinds, strict=True), start=1):
+    sizes = dict(zip(kinds, np.diff(fresh.offsets[1:]).tolist(), strict=True))
+    for at, (name, kind) in enumerate(kinds.items(), start=1):
         kept, before = (words[fresh.offsets[at] : fresh.offsets[at + 1]] for words in (content, fresh.buffer))
         if "Real" not in kind:
             kept, before = kept.view(np.int64), before.view(np.int64)
@@ -219,7 +272,7 @@ def unpack(state: Any, key: Array, content: Array, places: Mapping[str, str | in
             raise InvalidInput(f"field {name!r} of the state does not hold what it must")
         if name in places:
             room = places[name]
-            size = room if isinstance(room, int) else np.size(getattr(state, room))
+            size = room if isinstance(room, int) else sizes[room]
             used = kept[::2] if kind == "Reals" else kept  # every other word of a tournament is an arm
             if not ((used >= 0) & (used < size)).all():
                 raise InvalidInput(f"field {name!r} of the state points outside of its {size:,} places")
@@ -282,10 +335,10 @@ def _compiled_view_of(buffer: Any, first: Any, last: Any, kind: Any) -> Callable
 def state_of(kind: Any, buffer: Array, offsets: Array) -> Any:
     """Return the state of class `kind` as views into a buffer; compiled code calls it too."""
     fields = []
-    for at, each in enumerate(field_kinds(kind), start=1):
+    for at, each in enumerate(field_kinds(kind).values(), start=1):
         view = view_of(buffer, offsets[at], offsets[at + 1], _ELEMENTS[each])
         fields.append(view if each in _ARRAYS else view[0])
-    return kind(*fields)
+    return _made_of(kind, iter(fields))
 
 
 @inlined
@@ -302,29 +355,43 @@ def stream_of(buffer: Array, round_: int, purpose: int) -> Array:
     return stream
 
 
+def _type_of(state_class: type) -> Any:
+    """Return the type of a state in compiled code."""
+    fields: list[Any] = []
+    for kind in _declared(state_class).values():
+        if isinstance(kind, str):
+            element = types.float64 if _ELEMENTS[kind] is np.float64 else types.int64
+            fields.append(types.Array(element, 1, "C") if kind in _ARRAYS else element)
+        else:
+            fields.append(_type_of(kind))
+    return types.BaseTuple.from_types(fields, state_class)  # type: ignore[no-untyped-call]
+
+
 @intrinsic(prefer_literal=False)
 def _read_state(_context: Any, kind: Any, buffer: Any, offsets: Any) -> Any:
     """Make a state out of a buffer, all fields at once: one by one they take ten times as long to compile."""
-    fields: list[Any] = []
-    for each in field_kinds(kind.instance_class):
-        element = types.float64 if _ELEMENTS[each] is np.float64 else types.int64
-        fields.append(types.Array(element, 1, "C") if each in _ARRAYS else element)
-    state_type: Any = types.BaseTuple.from_types(fields, kind.instance_class)  # type: ignore[no-untyped-call]
+    state_type = _type_of(kind.instance_class)
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         words = make_array(signature.args[1])(context, builder, arguments[1]).data  # type: ignore[no-untyped-call]
         places = make_array(signature.args[2])(context, builder, arguments[2]).data  # type: ignore[no-untyped-call]
-        numbers = [context.get_constant(types.intp, each + 1) for each in range(len(fields) + 1)]
-        bounds = [builder.load(builder.gep(places, [number])) for number in numbers]
-        values = []
-        for field, first, last in zip(fields, bounds, bounds[1:], strict=False):
+        numbers = range(1, len(field_kinds(kind.instance_class)) + 2)
+        bounds = [
+            builder.load(builder.gep(places, [context.get_constant(types.intp, each)])) for each in numbers
+        ]
+        ends = pairwise(bounds)
+
+        def value_of(field: Any) -> Any:
+            if isinstance(field, types.BaseTuple):
+                nested: Any = field
+                return context.make_tuple(builder, field, [value_of(each) for each in nested.types])
+            first, last = next(ends)
             word = builder.gep(words, [first])
             if isinstance(field, types.Array):
-                values.append(_view(context, builder, field, word, builder.sub(last, first)))
-            else:
-                pointer = context.get_value_type(field).as_pointer()
-                values.append(builder.load(builder.bitcast(word, pointer)))
-        return context.make_tuple(builder, state_type, values)
+                return _view(context, builder, field, word, builder.sub(last, first))
+            return builder.load(builder.bitcast(word, context.get_value_type(field).as_pointer()))
+
+        return value_of(state_type)
 
     return state_type(kind, buffer, offsets), generate
 

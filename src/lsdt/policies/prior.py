@@ -193,7 +193,7 @@ def learn_rewards(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
     >>> begun = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 9, new_stream(0))
     >>> learn_rewards(begun, [0, 0, 1, 2], [.1, .3, .5, .4])
     4
-    >>> begun.player.state.means.tolist()
+    >>> begun.player.state.tallies.means.tolist()
     [0.2, 0.5, 0.4]
     """
     which, values = np.asarray(items, np.int64), np.array(rewards, np.float64)

@@ -95,8 +95,7 @@ def _check_declaration(declared: Specification) -> None:
     checked_word(declared.offline, f"{declared.name}: offline", ("", "paper", "propagation"))
     for need in declared.needs:
         checked_word(need, f"{declared.name}: needs", _NEEDS)
-    field_kinds(declared.state)
-    fields: tuple[str, ...] = declared.state._fields  # type: ignore[attr-defined]
+    fields = field_kinds(declared.state)
     wanted = ("alive", "gone_at") if declared.eliminates else ()
     pointed = [room for room in declared.places.values() if isinstance(room, str)]
     for name in (*wanted, *declared.places, *pointed):

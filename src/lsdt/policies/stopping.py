@@ -165,11 +165,11 @@ class StoppingRule:
     ) -> IdentifyState:
         """Return a state that has learned these rewards, and knows which decisions have none yet."""
         state: IdentifyState = apart(self._state)
-        state.counts[:] = counts[self.arms]
-        state.sums[:] = sums[self.arms]
+        state.tallies.counts[:] = counts[self.arms]
+        state.tallies.sums[:] = sums[self.arms]
         if pending is not None and self.is_bounded:
             state.pending[:] = pending[self.arms]
-            state.counts[:] += state.pending
+            state.tallies.counts[:] += state.pending
         learn_all(state)
-        fill_plays(state)
+        fill_plays(state.rows, state.tallies.counts)
         return state

@@ -69,12 +69,12 @@ def test_the_mixture_of_other_rewards_in_the_unit_interval_is_a_supermartingale(
 
 def twin_rows(state):
     """Return the bounds of a state as the twin has them; of arms outside a row it knows nothing."""
-    everybody, unknown = range(len(state.counts)), (-math.inf, math.inf)
-    bounds = list(zip(state.lower.tolist(), state.upper.tolist(), strict=True))
-    if len(state.played):
+    rows, everybody, unknown = state.rows, range(len(state.tallies.counts)), (-math.inf, math.inf)
+    bounds = list(zip(rows.lower.tolist(), rows.upper.tolist(), strict=True))
+    if len(rows.played):
         lines = np.arange(len(bounds)).reshape(len(everybody), -1).tolist()
         return [dict(enumerate(bounds[at] for at in line)) for line in lines]
-    indptr, others = state.indptr.tolist(), state.others.tolist()
+    indptr, others = rows.indptr.tolist(), rows.others.tolist()
     rows = [{others[at]: bounds[at] for at in range(*indptr[arm : arm + 2])} for arm in everybody]
     return [{other: row.get(other, unknown) for other in everybody} for row in rows]
 
@@ -92,7 +92,8 @@ def test_the_least_evidence_is_that_of_a_fine_grid(family, thorough):
             player.update(arm, float(rng.random() < mean) if family == "bernoulli" else rng.normal(mean))
         state, sigma = player.state, problem.rewards.sigma
         rows = twin_rows(state)
-        seen = {a: (int(state.counts[a]), float(state.means[a])) for a in range(n_arms) if state.counts[a]}
+        counts, means = state.tallies.counts, state.tallies.means
+        seen = {a: (int(counts[a]), float(means[a])) for a in range(n_arms) if counts[a]}
         for leader in range(n_arms) if thorough else (number % 2 * n_arms // 2,):
             change_leader(state, leader)
             for arm in range(n_arms):
@@ -115,14 +116,16 @@ def states_of(number, family):
     found = lsdt.candidate_set(problem.side, "propagation")
     whole = first_state(found.mutual_bounds, family, problem.rewards.sigma, problem.side.epsilon)
     n_arms = len(found.arms)
-    table = MutualBounds.of_tables(*(each.reshape(n_arms, n_arms) for each in (whole.lower, whole.upper)))
+    table = MutualBounds.of_tables(
+        *(each.reshape(n_arms, n_arms) for each in (whole.rows.lower, whole.rows.upper))
+    )
     states = {"whole": whole}
     for name, share in (("rows", 1.0), ("cut", 0.5)):
         is_kept = (rng.random((n_arms, n_arms)) < share) | (np.eye(n_arms) > rng.random())
         kept = is_kept.ravel()
         indptr = np.concatenate([[0], np.cumsum(is_kept.sum(axis=1))])
         bounds = MutualBounds(indptr, *(column[kept] for column in table[1:]))
-        states[name] = whole._replace(**sparse_rows(bounds, whole.family))
+        states[name] = whole._replace(rows=sparse_rows(bounds, whole.family))
     return {name: apart(state) for name, state in states.items()}, problem.means[found.arms], rng
 
 
@@ -195,18 +198,18 @@ def test_what_is_found_of_one_arm_holds_for_its_kind(family):
         states, means, rng = states_of(number, family)
         alone = states["whole"]
         for arm in rng.integers(len(means), size=6).tolist():
-            alone.counts[arm] += 3
-            alone.sums[arm] += sum(drawn(family, means[arm], rng) for _ in range(3))
+            alone.tallies.counts[arm] += 3
+            alone.tallies.sums[arm] += sum(drawn(family, means[arm], rng) for _ in range(3))
         shared = apart(alone)
-        alone.kinds[:] = np.arange(len(means))
+        alone.rows.kinds[:] = np.arange(len(means))
         named = []
         for state in (alone, shared):
             learn_all(state)
-            fill_plays(state)
+            fill_plays(state.rows, state.tallies.counts)
             named.append(name_leader(state))
         assert named[0].leader == named[1].leader
         assert np.array_equal(named[0].evidence, named[1].evidence)
-        n_alike += len(means) - len(np.unique(shared.kinds))
+        n_alike += len(means) - len(np.unique(shared.rows.kinds))
     assert n_alike > 0
 
 
@@ -222,11 +225,11 @@ def test_no_other_leader_has_more_evidence(family, thorough):
             [sum(drawn(family, m, rng) for _ in range(n)) for n, m in zip(counts, means, strict=True)]
         )
         for name, state in states.items():
-            state.counts[:], state.sums[:] = counts, sums
+            state.tallies.counts[:], state.tallies.sums[:] = counts, sums
             learn_all(state)
-            fill_plays(state)
+            fill_plays(state.rows, state.tallies.counts)
             leader, evidence, _ = name_leader(state)
-            seen = {arm: (int(n), float(state.means[arm])) for arm, n in enumerate(counts) if n}
+            seen = {arm: (int(n), float(state.tallies.means[arm])) for arm, n in enumerate(counts) if n}
             sigma = math.sqrt(state.variance)
             expected, values = best_leader(twin_rows(state), state.tolerance, seen, family, sigma)
             found = evidence.min(initial=math.inf)
@@ -279,7 +282,7 @@ def test_no_arm_is_neglected():
     for _ in range(1_500):
         arm = player.select()
         player.update(arm, float(arm < 3))  # it has been known for long
-        fewest.append(int(player.state.counts.min()))
+        fewest.append(int(player.state.tallies.counts.min()))
     needed = np.sqrt(np.arange(1, 1_501) / 6) - 12.0
     assert np.all(np.array(fewest)[6:] >= needed[:-6])  # six arms may be due at once
     assert fewest[-1] == 4

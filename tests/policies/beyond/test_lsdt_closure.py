@@ -130,11 +130,12 @@ def test_rows_of_some_arms_are_played_as_tables_of_all_are(family):
         problem = problem_of(number, family, number % 2)
         begun = lsdt.Policy("lsdt_closure").begin(problem.side, problem.rewards, 60, new_stream(number))
         bounds = MutualBounds.of_tables(*bounds_of(begun.player.state))
-        fields = sparse_rows(bounds, begun.player.state.family)
-        sparse = begun.player.state._replace(**fields)
+        costs = begun.player.state.costs
+        costs = costs._replace(rows=sparse_rows(bounds, costs.family))
+        sparse = begun.player.state._replace(costs=costs)
         packed = pack(sparse, new_stream(number))
         other = Player(begun.player.entries, packed, type(sparse), len(begun.arms))
-        assert len(other.state.played) == 0 < len(begun.player.state.played)
+        assert len(other.state.costs.rows.played) == 0 < len(begun.player.state.costs.rows.played)
         rng = np.random.default_rng(number)
         for _ in range(60):
             arm = begun.player.select()
@@ -152,18 +153,19 @@ def test_arms_of_a_kind_have_the_same_bounds_to_all_that_were_played(name, famil
         policy = lsdt.Policy(name)
         player = policy.begin(problem.side, problem.rewards, 60, new_stream(number)).player
         rng = np.random.default_rng(number)
-        n_arms = len(player.state.counts)
+        tallies, gaps = player.state.costs.tallies, player.state.costs.rows
+        n_arms = len(tallies.counts)
         lower, upper = bounds_of(player.state)
         for arm in rng.permutation(n_arms)[: rng.integers(n_arms + 1)]:
             player.update(arm, 1.0)
-        played = np.flatnonzero(player.state.counts)
-        rows = np.column_stack([player.state.floor, lower[:, played], upper[:, played]])
+        played = np.flatnonzero(tallies.counts)
+        rows = np.column_stack([gaps.floor, lower[:, played], upper[:, played]])
         alike = [[bool((one == other).all()) for one in rows] for other in rows]
-        assert player.state.kinds.tolist() == [same.index(True) for same in alike]
+        assert gaps.kinds.tolist() == [same.index(True) for same in alike]
         filled = policy.begin(problem.side, problem.rewards, 60, new_stream(number)).player
-        policy.refill(filled, filled.packed.copy(), player.state.counts, player.state.sums)
-        assert filled.state.kinds.tolist() == player.state.kinds.tolist()
-        assert filled.state.played.tolist() == player.state.played.tolist()
+        policy.refill(filled, filled.packed.copy(), tallies.counts, tallies.sums)
+        assert filled.state.costs.rows.kinds.tolist() == gaps.kinds.tolist()
+        assert filled.state.costs.rows.played.tolist() == gaps.played.tolist()
 
 
 def least_costs(counts, means, lower, upper):
@@ -193,17 +195,20 @@ def test_arms_behind_others_cost_no_less(name):
         side = lsdt.from_means(means, 0.1).reveal(0.15, 0.15, seed=number)
         begun = lsdt.Policy(name).begin(side, GAUSSIAN, 100, new_stream(number))
         state = begun.player.state
-        assert len(state.behind) == 0  # so few arms are solved for
+        costs = state.costs
+        assert len(costs.behind) == 0  # so few arms are solved for
         lower, upper = bounds_of(state)
-        ordered = state._replace(**new_order(state.family, state.played, fewest=0))
+        order = new_order(costs.family, costs.rows.played, fewest=0)
+        ordered = state._replace(costs=costs._replace(**order))
         packed = pack(ordered, new_stream(number))
         other = Player(begun.player.entries, packed, type(ordered), len(begun.arms))
         for _ in range(100):
             arm = begun.player.select()
             assert other.select() == arm
-            counts, behind = np.array(other.state.counts), other.state.behind.tolist()
+            costs = other.state.costs
+            counts, behind = np.array(costs.tallies.counts), costs.behind.tolist()
             if counts.any():
-                least = least_costs(counts, np.array(other.state.means), lower, upper)
+                least = least_costs(counts, np.array(costs.tallies.means), lower, upper)
                 if least.min() > 1e-9:  # else nobody is looked at
                     n_rounds += 1
                     for follower, first in enumerate(behind):
@@ -221,8 +226,8 @@ def test_arms_behind_others_cost_no_less(name):
 
 def bounds_of(state):
     """The tables of a state before the first round, row by row."""
-    n_arms = len(state.counts)
-    return (np.array(table).reshape(n_arms, n_arms) for table in (state.lower, state.upper))
+    rows, n_arms = state.costs.rows, len(state.costs.least)
+    return (np.array(table).reshape(n_arms, n_arms) for table in (rows.lower, rows.upper))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -236,7 +241,7 @@ def test_arms_that_others_bound_are_not_played(name):
     for _ in range(20):
         arm = start.player.select()
         start.player.update(arm, means[start.arms[arm]] + 0.2 * rng.normal())
-    assert (start.player.state.counts[20:] > 0).sum() <= 2
+    assert (start.player.state.costs.tallies.counts[20:] > 0).sum() <= 2
 
 
 LONG = {

@@ -160,7 +160,7 @@ def test_without_draws_it_is_imed_on_the_bounds(model):
     assert player.state.n_draws == 0
     rng = np.random.default_rng(3)
     for _ in range(30):
-        scores = player.entries.scores(*player.packed, len(player.state.counts))
+        scores = player.entries.scores(*player.packed, len(player.flags))
         arm = player.select()
         assert scores[arm] == pytest.approx(min(scores), abs=1e-9)
         player.update(arm, float(rng.random() < 0.5))

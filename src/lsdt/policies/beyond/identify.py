@@ -23,8 +23,10 @@ from lsdt.policies.parts.evidence_tangents import (
     put_back,
     tangent_fields,
 )
+from lsdt.policies.parts.gap_rows import ROW_PLACES, GapRows
 from lsdt.policies.parts.information import arm_to_play
 from lsdt.policies.parts.mixture_evidence import NOBODY, evidence_fields, least_evidence
+from lsdt.policies.parts.tallies import Tallies, new_tallies
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 from lsdt.policies.tolerance import sized_bounds, tolerance_of, unknown_gaps
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from lsdt.candidates import MutualBounds
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedReals, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel.state import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -46,10 +48,8 @@ class IdentifyState(NamedTuple):
     odds: Real
     silence: Real
     total: Wholes
-    counts: Wholes
+    tallies: Tallies
     pending: Wholes
-    sums: Reals
-    means: Reals
     tops: Reals
     base: Reals
     top_base: Reals
@@ -71,18 +71,7 @@ class IdentifyState(NamedTuple):
     high: Reals
     near_low: Reals
     near_high: Reals
-    floor: FixedReals
-    indptr: FixedWholes
-    others: FixedWholes
-    lower: FixedReals
-    upper: FixedReals
-    lower_by_column: FixedReals
-    upper_by_column: FixedReals
-    starts: FixedWholes
-    rows: FixedWholes
-    places: FixedWholes
-    played: Wholes
-    kinds: Wholes
+    rows: GapRows
 
 
 def first_state(bounds: MutualBounds, rewards: str, sigma: float, tolerance: float) -> IdentifyState:
@@ -93,6 +82,7 @@ def first_state(bounds: MutualBounds, rewards: str, sigma: float, tolerance: flo
         family=family,
         variance=sigma**2,
         tolerance=tolerance,
+        tallies=new_tallies(n_arms),
         worth=none,
         low=none,
         high=none,
@@ -171,5 +161,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="evidence against being the best",
     minimises_regret=False,
-    places={"leader": "counts", "played": "counts", "kinds": "counts"},
+    places={"leader": "tallies.counts", **ROW_PLACES},
 )

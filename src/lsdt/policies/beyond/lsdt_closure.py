@@ -26,26 +26,27 @@ from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.closure_costs import largest_mean
 from lsdt.policies.parts.closure_tangents import (
-    change_terms,
+    COST_PLACES,
+    ClosureCosts,
     fill_costs,
     find_least,
     index_bounds,
     keep_refuted,
     keep_tangent,
+    learn_reward,
     least_of_all,
-    new_tangents,
+    new_costs,
     share_tangents,
 )
-from lsdt.policies.parts.cost_order import new_order
-from lsdt.policies.parts.gap_rows import column_entry, column_size, row_of, rows_of
-from lsdt.policies.parts.tallies import add_reward, is_allowed
+from lsdt.policies.parts.gap_rows import column_entry, column_size, row_of
+from lsdt.policies.parts.tallies import is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedReals, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 _FINEST = 2.0**-40
@@ -54,86 +55,46 @@ _FINEST = 2.0**-40
 class LsdtClosureState(NamedTuple):
     """``largest`` is an arm's index where ``solved`` is the level of the round; see `closure_tangents`."""
 
-    family: Whole
-    variance: Real
     c: Real
     total: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
     largest: Reals
     solved: Reals
-    champion: Wholes
-    point: Reals
-    cost: Reals
-    slope: Reals
-    cheapest: Reals
-    least: Reals
-    known: Wholes
-    bound: Reals
-    behind: Wholes
-    behind_from: Reals
-    behind_to: Reals
-    floor: FixedReals
-    indptr: FixedWholes
-    others: FixedWholes
-    lower: FixedReals
-    upper: FixedReals
-    lower_by_column: FixedReals
-    upper_by_column: FixedReals
-    starts: FixedWholes
-    rows: FixedWholes
-    places: FixedWholes
-    played: Wholes
-    kinds: Wholes
+    costs: ClosureCosts
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureState:
     """Start with nothing played and nothing known of any cost."""
-    none, family = np.zeros(situation.n_arms), FAMILIES[parameters.divergence]
-    rows = rows_of(situation.mutual_bounds, family)
-    return LsdtClosureState(
-        family=family,
-        variance=parameters.sigma**2,
-        c=parameters.c,
-        total=np.zeros(1),
-        counts=none,
-        sums=none,
-        means=none,
-        largest=none,
-        solved=none - 1.0,
-        champion=np.zeros(1),
-        **new_tangents(situation.n_arms),
-        **rows,
-        **new_order(family, rows["played"]),
-    )
+    none = np.zeros(situation.n_arms)
+    costs = new_costs(situation.mutual_bounds, FAMILIES[parameters.divergence], parameters.sigma**2)
+    return LsdtClosureState(parameters.c, np.zeros(1), none, none - 1.0, costs)
 
 
 @compiled
 def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
     """Solve for the index of an arm and of its kind, from its bound; keep it with tangents that bound it."""
-    q, cost, slope = largest_mean(row_of(state, arm), level, state.bound[arm])
+    costs, kinds, bound = state.costs, state.costs.rows.kinds, state.costs.bound
+    q, cost, slope = largest_mean(row_of(costs, arm), level, bound[arm])
     if q == -math.inf:
-        keep_refuted(state, arm, level)
+        keep_refuted(costs, arm, level)
     elif q < math.inf:
-        keep_tangent(state, arm, 0, q, cost, slope)
+        keep_tangent(costs, arm, 0, q, cost, slope)
         q = math.floor(q / _FINEST + 0.5) * _FINEST
-    share_tangents(state, arm)
-    for other in range(len(state.kinds)):
-        if state.kinds[other] == state.kinds[arm] and state.bound[other] > -math.inf:  # it is allowed
-            state.largest[other] = state.bound[other] = q
+    share_tangents(costs, arm)
+    for other in range(len(kinds)):
+        if kinds[other] == kinds[arm] and bound[other] > -math.inf:  # it is allowed
+            state.largest[other] = bound[other] = q
             state.solved[other] = level
 
 
 @inlined
-def least_refuted(state: LsdtClosureState, allowed: Allowed) -> int:
+def least_refuted(costs: ClosureCosts, allowed: Allowed) -> int:
     """Return the allowed arm of the least cost, for when the data refute all that may be played."""
     best, lowest = -1, math.inf
-    for arm in range(len(state.counts)):
+    for arm in range(len(costs.least)):
         if is_allowed(allowed, arm):
-            find_least(state, arm)
-            if best < 0 or state.least[arm] < lowest:
-                best, lowest = arm, state.least[arm]
+            find_least(costs, arm)
+            if best < 0 or costs.least[arm] < lowest:
+                best, lowest = arm, costs.least[arm]
     return best
 
 
@@ -143,13 +104,13 @@ def level_now(state: LsdtClosureState) -> float:
     level = math.log(max(float(state.total[0]), 1.0))
     if state.c > 0.0:
         level += state.c * math.log(max(level, 1.0))
-    return level + least_of_all(state)
+    return level + least_of_all(state.costs)
 
 
 def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
     """Play the largest index, solving only for arms whose index may be."""
-    level, bound, solved = level_now(state), state.bound, state.solved
-    index_bounds(state.family, state.floor, state.point, state.cost, state.slope, level, bound)
+    costs, level, bound, solved = state.costs, level_now(state), state.costs.bound, state.solved
+    index_bounds(costs.family, costs.rows.floor, costs.point, costs.cost, costs.slope, level, bound)
     for arm in range(len(bound)):
         if not is_allowed(allowed, arm):
             bound[arm] = -math.inf
@@ -161,7 +122,7 @@ def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
             if bound[arm] > highest:
                 best, highest = arm, bound[arm]
         if best < 0:
-            return least_refuted(state, allowed)
+            return least_refuted(costs, allowed)
         if solved[best] == level:
             return best
         solve_index(state, best, level)
@@ -169,23 +130,22 @@ def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
 
 def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward and bring the costs that it changes up to date."""
-    count, mean = state.counts[arm], state.means[arm]
     state.total[0] += 1
-    add_reward(state.counts, state.sums, state.means, arm, reward)
-    change_terms(state, arm, count, mean)
-    for number in range(np.uint64(column_size(state, arm))):
-        state.solved[column_entry(state, arm, number)[0]] = -1.0
+    learn_reward(state.costs, arm, reward)
+    rows = state.costs.rows
+    for number in range(np.uint64(column_size(rows, arm))):
+        state.solved[column_entry(rows, arm, number)[0]] = -1.0
 
 
 def fill(state: LsdtClosureState, counts: Array, sums: Array) -> None:
     """Start with rewards; what is known of costs, nothing, stays right."""
-    fill_costs(state, counts, sums)
-    state.total[0] = state.counts.sum()
+    fill_costs(state.costs, counts, sums)
+    state.total[0] = state.costs.tallies.counts.sum()
 
 
 def score(state: LsdtClosureState, arm: int) -> float:
     """Return the index of an arm; minus infinity where the data refute that it is the best."""
-    return largest_mean(row_of(state, arm), level_now(state), math.inf)[0]
+    return largest_mean(row_of(state.costs, arm), level_now(state), math.inf)[0]
 
 
 SPECIFICATION = Specification(
@@ -214,5 +174,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="index",
     fill=fill,
-    places={"champion": "counts", "behind": "counts", "played": "counts", "kinds": "counts"},
+    places=COST_PLACES,
 )

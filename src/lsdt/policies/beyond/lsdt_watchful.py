@@ -27,7 +27,7 @@ import numpy as np
 from lsdt.candidates.seriation import fit_line
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence, upper_mean
-from lsdt.policies.parts.tallies import add_reward, fill_tallies, is_allowed
+from lsdt.policies.parts.tallies import Tallies, add_reward, fill_tallies, is_allowed, new_tallies
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ class WatchfulState(NamedTuple):
     total: Wholes
     audited: Wholes
     last: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     price: Reals
     indptr: FixedWholes
     ends: FixedWholes
@@ -71,7 +69,7 @@ class WatchfulState(NamedTuple):
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> WatchfulState:
     """Lay the arms out on a line, and keep the relations that hold on it."""
-    none, zero = np.zeros(situation.n_arms), np.zeros(1)
+    zero = np.zeros(1)
     line = fit_line(situation.side)
     rate = min(max(parameters.wrong_rate, line.share_broken), 0.5)
     owner = np.repeat(np.arange(situation.n_arms), np.diff(line.rows.indptr))[line.holds]
@@ -88,9 +86,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> WatchfulState:
         zero,
         zero,
         zero,
-        none,
-        none,
-        none,
+        new_tallies(situation.n_arms),
         prices(line, rate, parameters.doubt),
         indptr,
         ends,
@@ -110,7 +106,7 @@ def prices(line: Seriation, rate: float, doubt: float) -> NDArray[np.float64]:
 @inlined
 def rising_cost(state: WatchfulState, arm: int, q: float, enough: float) -> float:
     """Return the cost that rises with q, of the arm's rewards and similar arms; it ends beyond `enough`."""
-    family, variance, counts, means = state.family, state.variance, state.counts, state.means
+    family, variance, counts, means = state.family, state.variance, state.tallies.counts, state.tallies.means
     cost = 0.0
     if counts[arm] > 0 and q > means[arm]:
         cost += counts[arm] * divergence(family, means[arm], q, variance)
@@ -127,7 +123,7 @@ def rising_cost(state: WatchfulState, arm: int, q: float, enough: float) -> floa
 @inlined
 def falling_cost(state: WatchfulState, arm: int, q: float) -> float:
     """Return the cost that falls with q: of dissimilar arms with means above q - epsilon."""
-    counts, means, far, cost = state.counts, state.means, q - state.epsilon, 0.0
+    counts, means, far, cost = state.tallies.counts, state.tallies.means, q - state.epsilon, 0.0
     for place in range(state.ends[arm], state.indptr[arm + 1]):
         other = state.indices[place]
         if counts[other] > 0 and means[other] > far:
@@ -139,17 +135,16 @@ def falling_cost(state: WatchfulState, arm: int, q: float) -> float:
 @inlined
 def highest_mean(state: WatchfulState, arm: int, level: float) -> float:
     """Return a mean that the index cannot be above, infinite if there is none."""
-    if state.family == BERNOULLI:
+    family, variance, counts, means = state.family, state.variance, state.tallies.counts, state.tallies.means
+    if family == BERNOULLI:
         return 1.0
-    if state.counts[arm] > 0:
-        return upper_mean(state.family, state.means[arm], level / state.counts[arm], state.variance)
+    if counts[arm] > 0:
+        return upper_mean(family, means[arm], level / counts[arm], variance)
     highest, paid = -math.inf, 0.0
     for place in range(state.indptr[arm], state.ends[arm]):
         other = state.indices[place]
-        if state.counts[other] > 0:  # beyond this the relation is called wrong, and costs no more
-            end = upper_mean(
-                state.family, state.means[other], state.most / state.counts[other], state.variance
-            )
+        if counts[other] > 0:  # beyond this the relation is called wrong, and costs no more
+            end = upper_mean(family, means[other], state.most / counts[other], variance)
             highest, paid = max(highest, end + state.epsilon), paid + state.most
     return highest if paid > level else math.inf
 
@@ -157,11 +152,12 @@ def highest_mean(state: WatchfulState, arm: int, level: float) -> float:
 @inlined
 def lowest_mean(state: WatchfulState, arm: int) -> float:
     """Return a mean at and below which nothing rises."""
-    lowest = state.means[arm] if state.counts[arm] > 0 else math.inf
+    counts, means = state.tallies.counts, state.tallies.means
+    lowest = means[arm] if counts[arm] > 0 else math.inf
     for place in range(state.indptr[arm], state.ends[arm]):
         other = state.indices[place]
-        if state.counts[other] > 0:
-            lowest = min(lowest, state.means[other] + state.epsilon)
+        if counts[other] > 0:
+            lowest = min(lowest, means[other] + state.epsilon)
     return lowest
 
 
@@ -235,13 +231,14 @@ def index_above(state: WatchfulState, arm: int, level: float, floor: float) -> f
 @inlined
 def best_two(state: WatchfulState) -> tuple[int, float, float]:
     """Return the played arm with the largest mean, that mean, and the largest of the others."""
+    counts, means = state.tallies.counts, state.tallies.means
     leader, first, second = -1, -math.inf, -math.inf
-    for arm in range(len(state.counts)):
-        if state.counts[arm] > 0:
-            if state.means[arm] > first:
-                leader, first, second = arm, state.means[arm], first
-            elif state.means[arm] > second:
-                second = state.means[arm]
+    for arm in range(len(counts)):
+        if counts[arm] > 0:
+            if means[arm] > first:
+                leader, first, second = arm, means[arm], first
+            elif means[arm] > second:
+                second = means[arm]
     return leader, first, second
 
 
@@ -250,7 +247,8 @@ def price_left(state: WatchfulState, arm: int, leader: int, second: float) -> fl
     """Return an arm's price, less what its rewards say for it if its mean is above all others."""
     if arm != leader or second == -math.inf:
         return state.price[arm]
-    gain = state.counts[arm] * divergence(state.family, state.means[arm], second, state.variance)
+    count, mean = state.tallies.counts[arm], state.tallies.means[arm]
+    gain = count * divergence(state.family, mean, second, state.variance)
     return max(state.price[arm] - gain, 0.0)
 
 
@@ -260,11 +258,11 @@ def least_refuted(
 ) -> int:
     """Return the arm with the least cost of a mean q, plus log plays, among those priced above `out`."""
     best, least = -1, math.inf
-    for arm in range(len(state.counts)):
+    for arm in range(len(state.tallies.counts)):
         price = price_left(state, arm, leader, second)
         if price <= out or not is_allowed(allowed, arm):
             continue
-        price += math.log(1.0 + state.counts[arm])
+        price += math.log(1.0 + state.tallies.counts[arm])
         if q > -math.inf and price < least:
             price += rising_cost(state, arm, q, least) + falling_cost(state, arm, q)
         if best < 0 or price < least:
@@ -286,7 +284,7 @@ def select(state: WatchfulState, allowed: Allowed, stream: Array) -> int:
         highest = index_above(state, start, level - price_left(state, start, leader, second), -math.inf)
         if highest > -math.inf:
             best = start
-    for arm in range(len(state.counts)):
+    for arm in range(len(state.tallies.counts)):
         if arm == start or not is_allowed(allowed, arm):
             continue
         index = index_above(state, arm, level - price_left(state, arm, leader, second), highest)
@@ -302,13 +300,13 @@ def update(state: WatchfulState, arm: int, reward: float, stream: Array) -> None
         state.audited[0] += 1
     state.total[0] += 1
     state.last[0] = arm
-    add_reward(state.counts, state.sums, state.means, arm, reward)
+    add_reward(state.tallies, arm, reward)
 
 
 def fill(state: WatchfulState, counts: Array, sums: Array) -> None:
     """Start with rewards; no audit was made yet."""
-    fill_tallies(state, counts, sums)
-    state.total[0] = state.counts.sum()
+    fill_tallies(state.tallies, counts, sums)
+    state.total[0] = state.tallies.counts.sum()
 
 
 def score(state: WatchfulState, arm: int) -> float:
@@ -353,5 +351,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="index",
     fill=fill,
-    places={"last": "counts"},
+    places={"last": "tallies.counts"},
 )

@@ -28,24 +28,24 @@ from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence
 from lsdt.policies.parts.closure_costs import entropy, inside
 from lsdt.policies.parts.closure_tangents import (
-    change_terms,
+    COST_PLACES,
+    ClosureCosts,
     fill_costs,
     find_least,
+    learn_reward,
     least_bounds,
     least_of_all,
-    new_tangents,
+    new_costs,
 )
-from lsdt.policies.parts.cost_order import new_order
-from lsdt.policies.parts.gap_rows import rows_of
 from lsdt.policies.parts.mean_draws import MOST_CANDIDATES, draws_of
-from lsdt.policies.parts.tallies import add_reward, empirical_best, is_allowed
+from lsdt.policies.parts.tallies import empirical_best, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedReals, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 _FINEST = 2.0**-36
@@ -63,14 +63,9 @@ class SoftClosureState(NamedTuple):
     ``origin``, the first. ``surprise`` is -log P.
     """
 
-    family: Whole
-    variance: Real
     most: Real
     n_draws: Whole
     total: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
     log_counts: Reals
     surprise: Reals
     origin: Reals
@@ -81,29 +76,7 @@ class SoftClosureState(NamedTuple):
     first: Reals
     second: Reals
     begin: FixedWholes
-    champion: Wholes
-    point: Reals
-    cost: Reals
-    slope: Reals
-    cheapest: Reals
-    least: Reals
-    known: Wholes
-    bound: Reals
-    behind: Wholes
-    behind_from: Reals
-    behind_to: Reals
-    floor: FixedReals
-    indptr: FixedWholes
-    others: FixedWholes
-    lower: FixedReals
-    upper: FixedReals
-    lower_by_column: FixedReals
-    upper_by_column: FixedReals
-    starts: FixedWholes
-    rows: FixedWholes
-    places: FixedWholes
-    played: Wholes
-    kinds: Wholes
+    costs: ClosureCosts
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> SoftClosureState:
@@ -119,16 +92,11 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> SoftClosureSta
     draws, nothing = draws[by_best], np.zeros(len(draws))
     if family == BERNOULLI:
         draws = np.clip(draws, _EDGE, 1.0 - _EDGE)
-    is_coin, rows = family == BERNOULLI, rows_of(situation.mutual_bounds, family)
+    is_coin = family == BERNOULLI
     return SoftClosureState(
-        family=family,
-        variance=parameters.sigma**2,
         most=parameters.most,
         n_draws=len(draws),
         total=one,
-        counts=none,
-        sums=none,
-        means=none,
         log_counts=none,
         surprise=none,
         origin=one,
@@ -139,10 +107,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> SoftClosureSta
         first=(np.log(draws) if is_coin else draws).T.ravel(),
         second=np.log1p(-draws).T.ravel() if is_coin else np.zeros(0),
         begin=np.searchsorted(best[by_best], np.arange(n_arms + 1)),
-        champion=one,
-        **new_tangents(n_arms),
-        **rows,
-        **new_order(family, rows["played"]),
+        costs=new_costs(situation.mutual_bounds, family, parameters.sigma**2),
     )
 
 
@@ -150,9 +115,9 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> SoftClosureSta
 def find_surprises(state: SoftClosureState) -> None:
     """Put -log P into ``state.surprise``, infinite for arms that are the best in no draw with any weight."""
     surprise, begin, fit, lean = state.surprise, state.begin, state.fit, state.lean
-    base, rest, is_coin = state.base[0], state.rest[0], state.family == BERNOULLI
+    base, rest, is_coin = state.base[0], state.rest[0], state.costs.family == BERNOULLI
     share = 0.5 / state.total[0] if state.total[0] > 0 else 0.0
-    precision, whole = 1.0 / state.variance, 0.0
+    precision, whole = 1.0 / state.costs.variance, 0.0
     for arm in range(len(surprise)):
         weight = 0.0
         for draw in range(np.uint64(begin[arm]), np.uint64(begin[arm + 1])):
@@ -177,15 +142,20 @@ def index_value(state: SoftClosureState, arm: int, excess: float) -> float:
 @inlined
 def best_of_allowed(state: SoftClosureState, allowed: Allowed) -> int:
     """Return IMED's choice among the allowed arms: the least n_i KL(mean_i, best mean) + log n_i."""
-    counts, means = state.counts, state.means
-    leader = empirical_best(counts, means, allowed)
+    family, variance, counts, means = (
+        state.costs.family,
+        state.costs.variance,
+        state.costs.tallies.counts,
+        state.costs.tallies.means,
+    )
+    leader = empirical_best(state.costs.tallies, allowed)
     best, lowest = -1, math.inf
     for arm in range(len(counts)):
         if not is_allowed(allowed, arm):
             continue
         value = -math.inf
         if counts[arm] > 0:
-            value = counts[arm] * divergence(state.family, means[arm], means[leader], state.variance)
+            value = counts[arm] * divergence(family, means[arm], means[leader], variance)
             value += state.log_counts[arm]
         if best < 0 or value < lowest:
             best, lowest = arm, value
@@ -195,9 +165,10 @@ def best_of_allowed(state: SoftClosureState, allowed: Allowed) -> int:
 def select(state: SoftClosureState, allowed: Allowed, stream: Array) -> int:
     """Play the smallest index, at equal indices the arm of fewer plays; few arms are solved for."""
     find_surprises(state)
-    lowest = least_of_all(state)
-    bound, known, least, counts = state.bound, state.known, state.least, state.counts
-    least_bounds(state.family, state.floor, state.point, state.cost, state.slope, 0, len(bound), bound)
+    costs, kinds, counts = state.costs, state.costs.rows.kinds, state.costs.tallies.counts
+    lowest = least_of_all(costs)
+    bound, known, least, floor = costs.bound, costs.known, costs.least, costs.rows.floor
+    least_bounds(costs.family, floor, costs.point, costs.cost, costs.slope, 0, len(bound), bound)
     for arm in range(len(bound)):
         excess = (least[arm] if known[arm] == 1 else bound[arm]) - lowest
         bound[arm] = index_value(state, arm, max(excess, 0.0))
@@ -212,10 +183,10 @@ def select(state: SoftClosureState, allowed: Allowed, stream: Array) -> int:
                 best = arm
         if known[best] == 1:
             break
-        find_least(state, best)
+        find_least(costs, best)
         excess = max(least[best] - lowest, 0.0)
         for arm in range(len(bound)):
-            if state.kinds[arm] == state.kinds[best]:
+            if kinds[arm] == kinds[best]:
                 bound[arm] = index_value(state, arm, excess)
     if not allowed.everything and least[best] - lowest > math.log(1.0 + state.total[0]) + state.most:
         return best_of_allowed(state, allowed)
@@ -225,10 +196,11 @@ def select(state: SoftClosureState, allowed: Allowed, stream: Array) -> int:
 @compiled
 def weigh_draws(state: SoftClosureState, arm: int, reward: float, count: int, mean: float) -> None:
     """Bring the likelihoods of the draws up to date; count and mean are those before the reward."""
+    family, now = state.costs.family, state.costs.tallies.means[arm]
     n_draws, fit, lean = np.uint64(state.n_draws), state.fit, state.lean
     first, second, at = state.first, state.second, np.uint64(arm) * np.uint64(state.n_draws)
-    if state.family == BERNOULLI:
-        now, then, share = inside(BERNOULLI, state.means[arm]), inside(BERNOULLI, mean), inside(1, reward)
+    if family == BERNOULLI:
+        now, then, share = inside(BERNOULLI, now), inside(BERNOULLI, mean), inside(1, reward)
         state.base[0] += (count + 1) * entropy(now) - count * entropy(then)
         for draw in range(n_draws):
             fit[draw] += share * first[at + draw] + (1.0 - share) * second[at + draw]
@@ -236,7 +208,7 @@ def weigh_draws(state: SoftClosureState, arm: int, reward: float, count: int, me
     if state.total[0] == 1:
         state.origin[0] = reward
     origin = state.origin[0]
-    now, then, beyond = state.means[arm] - origin, mean - origin if count > 0 else 0.0, reward - origin
+    now, then, beyond = now - origin, mean - origin if count > 0 else 0.0, reward - origin
     state.rest[0] += beyond
     state.base[0] += 0.5 * ((count + 1) * now * now - count * then * then)
     for draw in range(n_draws):
@@ -247,22 +219,21 @@ def weigh_draws(state: SoftClosureState, arm: int, reward: float, count: int, me
 
 def update(state: SoftClosureState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward, and bring the costs and the draws that it speaks to up to date."""
-    count, mean = state.counts[arm], state.means[arm]
+    count, mean = state.costs.tallies.counts[arm], state.costs.tallies.means[arm]
     state.total[0] += 1
-    add_reward(state.counts, state.sums, state.means, arm, reward)
-    state.log_counts[arm] = math.log(float(state.counts[arm]))
-    change_terms(state, arm, count, mean)
+    learn_reward(state.costs, arm, reward)
+    state.log_counts[arm] = math.log(float(count + 1))
     weigh_draws(state, arm, reward, count, mean)
 
 
 def fill(state: SoftClosureState, counts: Array, sums: Array) -> None:
     """Start with rewards; what is known of costs, nothing, stays right."""
-    fill_costs(state, counts, sums)
-    plays, means = state.counts.astype(np.float64), state.means
-    state.total[0] = state.counts.sum()
-    state.log_counts[:] = np.log(np.maximum(state.counts, 1))
+    fill_costs(state.costs, counts, sums)
+    plays, means = state.costs.tallies.counts.astype(np.float64), state.costs.tallies.means
+    state.total[0] = state.costs.tallies.counts.sum()
+    state.log_counts[:] = np.log(np.maximum(plays, 1.0))
     first = state.first.reshape(len(plays), -1)
-    if state.family == BERNOULLI:
+    if state.costs.family == BERNOULLI:
         means = np.clip(means, 0.0, 1.0)
         second = state.second.reshape(len(plays), -1)
         state.fit[:] = (plays * means) @ first + (plays * (1.0 - means)) @ second
@@ -279,14 +250,14 @@ def fill(state: SoftClosureState, counts: Array, sums: Array) -> None:
 def score(state: SoftClosureState, arm: int) -> float:
     """Return the index of an arm; the smallest is played."""
     find_surprises(state)
-    lowest = least_of_all(state)
-    find_least(state, arm)
-    return index_value(state, arm, max(state.least[arm] - lowest, 0.0))
+    lowest = least_of_all(state.costs)
+    find_least(state.costs, arm)
+    return index_value(state, arm, max(state.costs.least[arm] - lowest, 0.0))
 
 
 def remark(state: SoftClosureState) -> str:
     """Say that no means are drawn where there are too many arms for it."""
-    if state.most == 0.0 or len(state.counts) <= MOST_CANDIDATES:
+    if state.most == 0.0 or len(state.surprise) <= MOST_CANDIDATES:
         return ""
     return (
         f"soft_closure draws means for up to {MOST_CANDIDATES:,} candidates, and more are left: it plays by "
@@ -326,5 +297,5 @@ SPECIFICATION = Specification(
     score_name="index (smallest is played)",
     fill=fill,
     remark=remark,
-    places={"champion": "counts", "behind": "counts", "played": "counts", "kinds": "counts"},
+    places=COST_PLACES,
 )

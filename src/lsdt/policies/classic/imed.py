@@ -10,7 +10,7 @@ import numpy as np
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.special import FAMILIES, divergence
 from lsdt.policies.parts.equal_tallies import HEAP_PLACES, Heaps, change_group, new_heaps
-from lsdt.policies.parts.tallies import add_reward, argmax, is_allowed, next_unplayed
+from lsdt.policies.parts.tallies import Tallies, add_reward, argmax, is_allowed, new_tallies, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 
 if TYPE_CHECKING:
@@ -24,44 +24,21 @@ if TYPE_CHECKING:
 class ImedState(NamedTuple):
     """``log_counts`` saves logarithms.
 
-    Many arms are grouped by count and sum (`policies.parts.equal_tallies`); few leave the last fields empty.
+    Many arms are grouped by count and sum (`policies.parts.equal_tallies`); those of few are empty.
     """
 
     family: Whole
     variance: Real
     cursor: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     log_counts: Reals
-    group_counts: Reals
-    group_sums: Reals
-    roots: Wholes
-    child: Wholes
-    after: Wholes
-    before: Wholes
-    n_groups: Wholes
+    heaps: Heaps
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> ImedState:
     """Start with nothing played."""
-    none, variance = np.zeros(situation.n_arms), parameters.sigma**2
-    family, heaps = FAMILIES[parameters.divergence], new_heaps(situation.n_arms)
-    return ImedState(family, variance, np.zeros(1), none, none, none, none, *heaps)
-
-
-@inlined
-def heaps_of(state: ImedState) -> Heaps:
-    """Return the groups of arms with equal tallies."""
-    return Heaps(
-        state.group_counts,
-        state.group_sums,
-        state.roots,
-        state.child,
-        state.after,
-        state.before,
-        state.n_groups,
-    )
+    n_arms, family, variance = situation.n_arms, FAMILIES[parameters.divergence], parameters.sigma**2
+    return ImedState(family, variance, np.zeros(1), new_tallies(n_arms), np.zeros(n_arms), new_heaps(n_arms))
 
 
 @inlined
@@ -73,13 +50,13 @@ def imed_index(family: int, mean: float, best: float, variance: float, count: in
 @inlined
 def lowest_group(state: ImedState) -> int:
     """Return the arm with the smallest index, looking at one arm of every group."""
-    family, variance, counts, means = state.family, state.variance, state.counts, state.means
+    family, variance, counts, means = state.family, state.variance, state.tallies.counts, state.tallies.means
     top = -math.inf
-    for group in range(state.n_groups[0] - 1):
-        top = max(top, means[state.roots[group] - 1])
+    for group in range(state.heaps.n_groups[0] - 1):
+        top = max(top, means[state.heaps.roots[group] - 1])
     best, lowest = 0, math.inf
-    for group in range(state.n_groups[0] - 1):
-        arm = state.roots[group] - 1
+    for group in range(state.heaps.n_groups[0] - 1):
+        arm = state.heaps.roots[group] - 1
         if state.log_counts[arm] <= lowest:
             value = imed_index(family, means[arm], top, variance, counts[arm], state.log_counts[arm])
             if value < lowest or (value == lowest and arm < best):
@@ -89,11 +66,11 @@ def lowest_group(state: ImedState) -> int:
 
 def select(state: ImedState, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the smallest index."""
-    arm = next_unplayed(state.counts, state.cursor, allowed)
-    if arm < len(state.counts):
+    arm = next_unplayed(state.tallies.counts, state.cursor, allowed)
+    if arm < len(state.tallies.counts):
         return arm
-    family, variance, counts, means = state.family, state.variance, state.counts, state.means
-    if allowed.everything and state.n_groups[0] > 0:
+    family, variance, counts, means = state.family, state.variance, state.tallies.counts, state.tallies.means
+    if allowed.everything and state.heaps.n_groups[0] > 0:
         return lowest_group(state)
     top = means[argmax(means, allowed)]
     best, lowest = 0, math.inf
@@ -107,19 +84,19 @@ def select(state: ImedState, allowed: Allowed, stream: Array) -> int:
 
 def update(state: ImedState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
-    count, total = float(state.counts[arm]), state.sums[arm]
-    add_reward(state.counts, state.sums, state.means, arm, reward)
-    state.log_counts[arm] = math.log(state.counts[arm])
-    if state.n_groups[0] > 0:
-        change_group(heaps_of(state), arm, count, total, count + 1.0, state.sums[arm])
+    count, total = float(state.tallies.counts[arm]), state.tallies.sums[arm]
+    add_reward(state.tallies, arm, reward)
+    state.log_counts[arm] = math.log(state.tallies.counts[arm])
+    if state.heaps.n_groups[0] > 0:
+        change_group(state.heaps, arm, count, total, count + 1.0, state.tallies.sums[arm])
 
 
 def score(state: ImedState, arm: int) -> float:
     """Return the index of an arm; the smallest is played."""
-    if state.counts[arm] == 0:
+    if state.tallies.counts[arm] == 0:
         return -math.inf
-    top = state.means.max()
-    mean, count = state.means[arm], state.counts[arm]
+    top = state.tallies.means.max()
+    mean, count = state.tallies.means[arm], state.tallies.counts[arm]
     return imed_index(state.family, mean, top, state.variance, count, state.log_counts[arm])
 
 

@@ -7,24 +7,31 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import inlined
 from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.equal_tallies import HEAP_PLACES, Heaps, change_group, new_heaps
-from lsdt.policies.parts.tallies import add_reward, is_allowed, kl_index, next_unplayed, surely_below
+from lsdt.policies.parts.tallies import (
+    Tallies,
+    add_reward,
+    is_allowed,
+    kl_index,
+    new_tallies,
+    next_unplayed,
+    surely_below,
+)
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel.state import Allowed, Real, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
 class KlUcbState(NamedTuple):
     """``last`` is the arm played last, where the search for the best one starts.
 
-    Many arms are grouped by count and sum (`policies.parts.equal_tallies`); few leave the last fields empty.
+    Many arms are grouped by count and sum (`policies.parts.equal_tallies`); those of few are empty.
     """
 
     family: Whole
@@ -33,58 +40,35 @@ class KlUcbState(NamedTuple):
     total: Wholes
     cursor: Wholes
     last: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
-    group_counts: Reals
-    group_sums: Reals
-    roots: Wholes
-    child: Wholes
-    after: Wholes
-    before: Wholes
-    n_groups: Wholes
+    tallies: Tallies
+    heaps: Heaps
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> KlUcbState:
     """Start with nothing played."""
-    none, zero = np.zeros(situation.n_arms), np.zeros(1)
-    variance = parameters.sigma**2
-    family = FAMILIES[parameters.divergence]
-    heaps = new_heaps(situation.n_arms)
-    return KlUcbState(family, variance, parameters.c, zero, zero, zero, none, none, none, *heaps)
-
-
-@inlined
-def heaps_of(state: KlUcbState) -> Heaps:
-    """Return the groups of arms with equal tallies."""
-    return Heaps(
-        state.group_counts,
-        state.group_sums,
-        state.roots,
-        state.child,
-        state.after,
-        state.before,
-        state.n_groups,
-    )
+    n_arms, zero = situation.n_arms, np.zeros(1)
+    family, variance = FAMILIES[parameters.divergence], parameters.sigma**2
+    tallies, heaps = new_tallies(n_arms), new_heaps(n_arms)
+    return KlUcbState(family, variance, parameters.c, zero, zero, zero, tallies, heaps)
 
 
 def select(state: KlUcbState, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the largest index; most arms are ruled out without solving for theirs."""
-    arm = next_unplayed(state.counts, state.cursor, allowed)
-    if arm < len(state.counts):
+    arm = next_unplayed(state.tallies.counts, state.cursor, allowed)
+    if arm < len(state.tallies.counts):
         return arm
     time = float(state.total[0])
     level = math.log(time)
     if state.c > 0.0:
         level += state.c * math.log(max(level, 1.0))
-    family, variance, counts, means = state.family, state.variance, state.counts, state.means
+    family, variance, counts, means = state.family, state.variance, state.tallies.counts, state.tallies.means
     best = state.last[0]
     highest = -math.inf
     if is_allowed(allowed, best):
         highest = kl_index(family, means[best], counts[best], level, variance)
-    if allowed.everything and state.n_groups[0] > 0:
-        for group in range(state.n_groups[0] - 1):
-            arm = state.roots[group] - 1
+    if allowed.everything and state.heaps.n_groups[0] > 0:
+        for group in range(state.heaps.n_groups[0] - 1):
+            arm = state.heaps.roots[group] - 1
             if surely_below(family, means[arm], counts[arm], level, variance, highest):
                 continue
             value = kl_index(family, means[arm], counts[arm], level, variance)
@@ -106,16 +90,16 @@ def update(state: KlUcbState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
     state.total[0] += 1
     state.last[0] = arm
-    count, total = float(state.counts[arm]), state.sums[arm]
-    add_reward(state.counts, state.sums, state.means, arm, reward)
-    if state.n_groups[0] > 0:
-        change_group(heaps_of(state), arm, count, total, count + 1.0, state.sums[arm])
+    count, total = float(state.tallies.counts[arm]), state.tallies.sums[arm]
+    add_reward(state.tallies, arm, reward)
+    if state.heaps.n_groups[0] > 0:
+        change_group(state.heaps, arm, count, total, count + 1.0, state.tallies.sums[arm])
 
 
 def score(state: KlUcbState, arm: int) -> float:
     """Return the index of an arm, the term of log log t left out."""
     level = math.log(max(float(state.total[0]), 1.0))
-    return kl_index(state.family, state.means[arm], state.counts[arm], level, state.variance)
+    return kl_index(state.family, state.tallies.means[arm], state.tallies.counts[arm], level, state.variance)
 
 
 SPECIFICATION = Specification(
@@ -135,5 +119,5 @@ SPECIFICATION = Specification(
     ),
     score=score,
     score_name="index",
-    places={"last": "counts", **HEAP_PLACES},
+    places={"last": "tallies.counts", **HEAP_PLACES},
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from lsdt.kernel import tournament
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
-from lsdt.policies.parts.tallies import add_reward, argmax, next_unplayed
+from lsdt.policies.parts.tallies import Tallies, add_reward, argmax, new_tallies, next_unplayed
 from lsdt.policies.specification import SIGMA, Specification
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ class MossState(NamedTuple):
     share: Real
     sigma: Real
     cursor: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     indices: Reals
     flat: Reals
     tree: Reals
@@ -39,18 +37,19 @@ class MossState(NamedTuple):
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> MossState:
     """Start with nothing played."""
-    none = np.zeros(situation.n_arms)
+    n_arms = situation.n_arms
     assert situation.horizon is not None
-    share = situation.horizon / situation.n_arms
-    n_lines = situation.n_arms if situation.n_arms >= tournament.MANY_ARMS else 0
+    share = situation.horizon / n_arms
+    n_lines = n_arms if n_arms >= tournament.MANY_ARMS else 0
     flat, tree = np.zeros(n_lines), new_trees(n_lines)
-    return MossState(share, parameters.sigma, np.zeros(1), none, none, none, none, flat, tree)
+    tallies = new_tallies(n_arms)
+    return MossState(share, parameters.sigma, np.zeros(1), tallies, np.zeros(n_arms), flat, tree)
 
 
 def select(state: MossState, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the largest index."""
-    arm = next_unplayed(state.counts, state.cursor, allowed)
-    if arm < len(state.counts):
+    arm = next_unplayed(state.tallies.counts, state.cursor, allowed)
+    if arm < len(state.tallies.counts):
         return arm
     if allowed.everything and len(state.flat) > 0:
         return winner(state.tree, 0, len(state.flat), state.indices, state.flat, 0.0, None)
@@ -59,17 +58,17 @@ def select(state: MossState, allowed: Allowed, stream: Array) -> int:
 
 def update(state: MossState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward and renew the arm's index."""
-    add_reward(state.counts, state.sums, state.means, arm, reward)
-    count = state.counts[arm]
+    add_reward(state.tallies, arm, reward)
+    count = state.tallies.counts[arm]
     surplus = max(math.log(state.share / count), 0.0)
-    state.indices[arm] = state.means[arm] + 2.0 * state.sigma * math.sqrt(surplus / count)
+    state.indices[arm] = state.tallies.means[arm] + 2.0 * state.sigma * math.sqrt(surplus / count)
     if len(state.flat) > 0:
         mark_changed(state.tree, 0, len(state.flat), arm)
 
 
 def score(state: MossState, arm: int) -> float:
     """Return the index of an arm."""
-    return math.inf if state.counts[arm] == 0 else state.indices[arm]
+    return math.inf if state.tallies.counts[arm] == 0 else state.indices[arm]
 
 
 SPECIFICATION = Specification(
@@ -86,6 +85,6 @@ SPECIFICATION = Specification(
     needs=frozenset({"horizon"}),
     score=score,
     score_name="index",
-    places={"tree": "counts"},
+    places={"tree": "tallies.counts"},
     why_no_prior="its index is made for a horizon of which every reward is a round",
 )

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import normal
 from lsdt.policies.parts.equal_posteriors import (
     Groups,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 class TsGaussianState(NamedTuple):
     """``centres`` and ``widths`` are the posterior's mean and standard deviation.
 
-    Many arms are grouped by count and sum (`policies.parts.equal_posteriors`); few leave the last six fields
+    Many arms are grouped by count and sum (`policies.parts.equal_posteriors`); those of few are
     empty.
     """
 
@@ -39,12 +38,7 @@ class TsGaussianState(NamedTuple):
     sums: Reals
     centres: Reals
     widths: Reals
-    order: Wholes
-    place: Wholes
-    group_counts: Reals
-    group_sums: Reals
-    group_starts: Wholes
-    n_groups: Wholes
+    groups: Groups
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> TsGaussianState:
@@ -52,27 +46,14 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> TsGaussianStat
     sigma, none = parameters.sigma, np.zeros(situation.n_arms)
     arms = np.arange(situation.n_arms)
     groups, _ = new_groups(0.0, 0.0, np.array([len(arms)]), arms)
-    return TsGaussianState(sigma, none, none, none, np.full(situation.n_arms, sigma), *groups)
-
-
-@inlined
-def groups_of(state: TsGaussianState) -> Groups:
-    """Return the groups of arms with equal posteriors."""
-    return Groups(
-        state.order,
-        state.place,
-        state.group_counts,
-        state.group_sums,
-        state.group_starts,
-        state.n_groups,
-    )
+    return TsGaussianState(sigma, none, none, none, np.full(situation.n_arms, sigma), groups)
 
 
 def select(state: TsGaussianState, allowed: Allowed, stream: Array) -> int:
     """Draw a mean for every arm, or for all arms of a posterior at once, and play the largest."""
-    if state.n_groups[0] > 0:
-        groups, room = groups_of(state), len(state.group_starts)
-        return largest_normal_group(groups, room, state.centres, state.widths, allowed, stream)
+    groups = state.groups
+    if groups.n_groups[0] > 0:
+        return largest_normal_group(groups, len(groups.starts), state.centres, state.widths, allowed, stream)
     best, highest = 0, -math.inf
     for arm in range(len(state.centres)):
         if not is_allowed(allowed, arm):
@@ -90,9 +71,9 @@ def update(state: TsGaussianState, arm: int, reward: float, stream: Array) -> No
     state.sums[arm] += reward
     state.centres[arm] = state.sums[arm] / (state.counts[arm] + 1)
     state.widths[arm] = state.sigma / math.sqrt(state.counts[arm] + 1)
-    if state.n_groups[0] > 0:
-        room = len(state.group_starts)
-        move_arm(groups_of(state), 0, room, 0, arm, count, total, count + 1.0, state.sums[arm])
+    groups = state.groups
+    if groups.n_groups[0] > 0:
+        move_arm(groups, 0, len(groups.starts), 0, arm, count, total, count + 1.0, state.sums[arm])
 
 
 def fill(state: TsGaussianState, counts: Array, sums: Array) -> None:
@@ -102,7 +83,7 @@ def fill(state: TsGaussianState, counts: Array, sums: Array) -> None:
     state.sums[:] = whole * np.divide(sums, counts, np.zeros(len(counts)), where=whole > 0.0)
     state.centres[:] = state.sums / (whole + 1.0)
     state.widths[:] = state.sigma / np.sqrt(whole + 1.0)
-    fill_groups(Groups(*state[-6:]), whole, state.sums)
+    fill_groups(state.groups, whole, state.sums)
 
 
 def score(state: TsGaussianState, arm: int) -> float:
@@ -125,5 +106,10 @@ SPECIFICATION = Specification(
     score_name="posterior mean",
     randomised=True,
     fill=fill,
-    places={"order": "counts", "place": "counts", "group_starts": "order", "n_groups": "group_starts"},
+    places={
+        "groups.order": "counts",
+        "groups.place": "counts",
+        "groups.starts": "groups.order",
+        "groups.n_groups": "groups.starts",
+    },
 )

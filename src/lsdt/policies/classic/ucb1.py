@@ -10,7 +10,7 @@ import numpy as np
 from lsdt.kernel import tournament
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.parts.light_tails import TAILS, B, argmax_light, light_width
-from lsdt.policies.parts.tallies import add_reward, argmax_linear, next_unplayed
+from lsdt.policies.parts.tallies import Tallies, add_reward, argmax_linear, new_tallies, next_unplayed
 from lsdt.policies.specification import Number, Specification
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ class Ucb1State(NamedTuple):
     b: Real
     total: Wholes
     cursor: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     isq: Reals
     tree: Reals
 
@@ -48,36 +46,40 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> Ucb1State:
     if parameters.b > 0.0:
         rule = LIGHT  # its index is no line in x, as tournaments need it
     tree = new_trees(n_arms if rule == TREE else 0)
-    return Ucb1State(rule, parameters.alpha, parameters.b, zero, zero, none, none, none, none, tree)
+    return Ucb1State(rule, parameters.alpha, parameters.b, zero, zero, new_tallies(n_arms), none, tree)
 
 
 def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the largest index."""
-    arm = next_unplayed(state.counts, state.cursor, allowed)
-    if arm < len(state.counts):
+    arm = next_unplayed(state.tallies.counts, state.cursor, allowed)
+    if arm < len(state.tallies.counts):
         return arm
     x = math.sqrt(state.alpha * math.log(state.total[0]))
     if allowed.everything and state.rule == TREE:
-        return winner(state.tree, 0, len(state.means), state.means, state.isq, x, None)
+        return winner(state.tree, 0, len(state.tallies.means), state.tallies.means, state.isq, x, None)
     if state.rule == LIGHT:
-        return argmax_light(state.means, state.isq, x, 8.0 * state.b * math.log(state.total[0]), allowed)
-    return argmax_linear(state.means, state.isq, x, allowed)
+        return argmax_light(
+            state.tallies.means, state.isq, x, 8.0 * state.b * math.log(state.total[0]), allowed
+        )
+    return argmax_linear(state.tallies.means, state.isq, x, allowed)
 
 
 def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
     state.total[0] += 1
-    add_reward(state.counts, state.sums, state.means, arm, reward)
-    state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
+    add_reward(state.tallies, arm, reward)
+    state.isq[arm] = 1.0 / math.sqrt(state.tallies.counts[arm])
     if state.rule == TREE:
-        mark_changed(state.tree, 0, len(state.means), arm)
+        mark_changed(state.tree, 0, len(state.tallies.means), arm)
 
 
 def score(state: Ucb1State, arm: int) -> float:
     """Return the index of an arm."""
-    if state.counts[arm] == 0:
+    if state.tallies.counts[arm] == 0:
         return math.inf
-    return state.means[arm] + light_width(state.alpha, state.b, math.log(state.total[0]), state.isq[arm])
+    return state.tallies.means[arm] + light_width(
+        state.alpha, state.b, math.log(state.total[0]), state.isq[arm]
+    )
 
 
 SPECIFICATION = Specification(
@@ -104,5 +106,5 @@ SPECIFICATION = Specification(
     ),
     score=score,
     score_name="index",
-    places={"tree": "counts"},
+    places={"tree": "tallies.counts"},
 )

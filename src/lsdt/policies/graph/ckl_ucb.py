@@ -23,7 +23,7 @@ import numpy as np
 
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence, upper_mean
-from lsdt.policies.parts.tallies import add_reward, is_allowed, next_unplayed
+from lsdt.policies.parts.tallies import Tallies, add_reward, is_allowed, new_tallies, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Choice, Specification
 
 if TYPE_CHECKING:
@@ -47,9 +47,7 @@ class CklUcbState(NamedTuple):
     has_floor: Whole
     total: Wholes
     cursor: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     point: Reals
     cost: Reals
     slope: Reals
@@ -69,9 +67,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> CklUcbState:
         parameters.floor == "mean",
         zero,
         zero,
-        none,
-        none,
-        none,
+        new_tallies(n_arms),
         np.full(n_arms, math.inf),
         none,
         none,
@@ -100,7 +96,7 @@ def term_slope(family: int, variance: float, count: int, mean: float, q: float) 
 @inlined
 def solve_index(state: CklUcbState, arm: int, level: float) -> float:
     """Solve for one index by Newton steps from above, and keep its cost and slope."""
-    family, variance, counts, means = state.family, state.variance, state.counts, state.means
+    family, variance, counts, means = state.family, state.variance, state.tallies.counts, state.tallies.means
     q = upper_mean(family, means[arm], level / counts[arm], variance)
     if family == BERNOULLI and q >= 1.0 and means[arm] < 1.0:
         q = _BELOW_ONE  # at 1 itself the cost is infinite, and no step leads down
@@ -135,18 +131,18 @@ def index_bound(state: CklUcbState, arm: int, level: float) -> float:
 @inlined
 def floored(state: CklUcbState, arm: int, q: float) -> float:
     """Return q, or the arm's mean if that is larger and the index has a floor."""
-    return max(q, state.means[arm]) if state.has_floor else q
+    return max(q, state.tallies.means[arm]) if state.has_floor else q
 
 
 def select(state: CklUcbState, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the largest index."""
-    arm = next_unplayed(state.counts, state.cursor, allowed)
-    if arm < len(state.counts):
+    arm = next_unplayed(state.tallies.counts, state.cursor, allowed)
+    if arm < len(state.tallies.counts):
         return arm
     level = math.log(float(state.total[0]))
     while True:
         best, highest = -1, -math.inf
-        for arm in range(len(state.counts)):
+        for arm in range(len(state.tallies.counts)):
             if not is_allowed(allowed, arm):
                 continue
             exact = state.solved[arm] == level
@@ -162,7 +158,7 @@ def select(state: CklUcbState, allowed: Allowed, stream: Array) -> int:
 @inlined
 def change_term(state: CklUcbState, arm: int, shift: float, sign: float, source: int) -> None:
     """Add or take off the term of arm `source` in the cost of `arm`."""
-    q, count, mean = state.point[arm] - shift, state.counts[source], state.means[source]
+    q, count, mean = state.point[arm] - shift, state.tallies.counts[source], state.tallies.means[source]
     state.cost[arm] += sign * term_cost(state.family, state.variance, count, mean, q)
     state.slope[arm] += sign * term_slope(state.family, state.variance, count, mean, q)
     state.solved[arm] = -1.0
@@ -183,7 +179,7 @@ def update(state: CklUcbState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward and bring the costs of the neighbours up to date."""
     state.total[0] += 1
     change_terms(state, arm, -1.0)
-    add_reward(state.counts, state.sums, state.means, arm, reward)
+    add_reward(state.tallies, arm, reward)
     change_terms(state, arm, 1.0)
     if not state.cost[arm] < math.inf:  # a first failure at index 1 costs infinitely much: begin anew
         state.point[arm] = math.inf
@@ -191,7 +187,7 @@ def update(state: CklUcbState, arm: int, reward: float, stream: Array) -> None:
 
 def score(state: CklUcbState, arm: int) -> float:
     """Return the index of an arm."""
-    if state.counts[arm] == 0:
+    if state.tallies.counts[arm] == 0:
         return math.inf
     return floored(state, arm, solve_index(state, arm, math.log(max(float(state.total[0]), 1.0))))
 

@@ -9,14 +9,21 @@ import numpy as np
 
 from lsdt.kernel.special import FAMILIES
 from lsdt.policies.classic.imed import imed_index
-from lsdt.policies.parts.tallies import add_reward, empirical_best, first_allowed, is_allowed
+from lsdt.policies.parts.tallies import (
+    Tallies,
+    add_reward,
+    empirical_best,
+    first_allowed,
+    is_allowed,
+    new_tallies,
+)
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole
     from lsdt.policies.situation import Situation
 
 
@@ -25,9 +32,7 @@ class ImedUbState(NamedTuple):
 
     family: Whole
     variance: Real
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     log_counts: Reals
     indptr: FixedWholes
     indices: FixedWholes
@@ -35,16 +40,16 @@ class ImedUbState(NamedTuple):
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> ImedUbState:
     """Start with nothing played."""
-    none, variance = np.zeros(situation.n_arms), parameters.sigma**2
-    return ImedUbState(FAMILIES[parameters.divergence], variance, none, none, none, none, *situation.similar)
+    n_arms, family, variance = situation.n_arms, FAMILIES[parameters.divergence], parameters.sigma**2
+    return ImedUbState(family, variance, new_tallies(n_arms), np.zeros(n_arms), *situation.similar)
 
 
 def select(state: ImedUbState, allowed: Allowed, stream: Array) -> int:
     """Play a neighbour of the leader that was never played, or else the smallest index around the leader."""
-    leader = empirical_best(state.counts, state.means, allowed)
+    leader = empirical_best(state.tallies, allowed)
     if leader < 0:
-        return first_allowed(allowed, 0, len(state.counts))
-    counts, means, top = state.counts, state.means, state.means[leader]
+        return first_allowed(allowed, 0, len(state.tallies.counts))
+    counts, means, top = state.tallies.counts, state.tallies.means, state.tallies.means[leader]
     best, lowest = leader, state.log_counts[leader]
     for place in range(state.indptr[leader], state.indptr[leader + 1]):
         arm = state.indices[place]
@@ -61,8 +66,8 @@ def select(state: ImedUbState, allowed: Allowed, stream: Array) -> int:
 
 def update(state: ImedUbState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
-    add_reward(state.counts, state.sums, state.means, arm, reward)
-    state.log_counts[arm] = math.log(state.counts[arm])
+    add_reward(state.tallies, arm, reward)
+    state.log_counts[arm] = math.log(state.tallies.counts[arm])
 
 
 SPECIFICATION = Specification(

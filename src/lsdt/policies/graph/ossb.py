@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.kernel.jit import inlined
-from lsdt.policies.parts.tallies import add_reward, argmax, is_allowed
+from lsdt.policies.parts.tallies import Tallies, add_reward, argmax, is_allowed, new_tallies
 from lsdt.policies.specification import SIGMA, Number, Specification
 from lsdt.theory.lower_bounds.lower_bound_kernel import Classes, fill_rates, leading_candidate
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Wholes
+    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -32,21 +32,15 @@ class OssbState(NamedTuple):
     forced_exploration: Real
     total: Wholes
     explored: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     solved: Wholes
     rates: Reals
-    class_of: FixedWholes
-    component_of: FixedWholes
-    class_component: FixedWholes
-    component_starts: FixedWholes
-    component_arms: FixedWholes
+    classes: Classes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> OssbState:
     """Lay out classes and components."""
-    none, zero, n_arms = np.zeros(situation.n_arms), np.zeros(1), situation.n_arms
+    zero, n_arms = np.zeros(1), situation.n_arms
     component_of = situation.components
     class_of = np.full(n_arms, -1)
     for number, members in enumerate(situation.classes):
@@ -58,16 +52,16 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> OssbState:
         parameters.forced_exploration,
         zero,
         zero,
-        none,
-        none,
-        none,
+        new_tallies(n_arms),
         np.array([-1]),
-        none,
-        class_of,
-        component_of,
-        np.array([component_of[members[0]] for members in situation.classes]),
-        np.concatenate([[0], np.cumsum(np.bincount(component_of))]),
-        np.argsort(component_of, kind="stable"),
+        np.zeros(n_arms),
+        Classes(
+            class_of,
+            component_of,
+            np.array([component_of[members[0]] for members in situation.classes]),
+            np.concatenate([[0], np.cumsum(np.bincount(component_of))]),
+            np.argsort(component_of, kind="stable"),
+        ),
     )
 
 
@@ -76,14 +70,7 @@ def solve(state: OssbState) -> None:
     """Solve P1 at the means seen so far, unless no reward has come since it was solved last."""
     if state.solved[0] == state.total[0]:
         return
-    classes = Classes(
-        state.class_of,
-        state.component_of,
-        state.class_component,
-        state.component_starts,
-        state.component_arms,
-    )
-    fill_rates(classes, state.means, state.variance, state.epsilon, state.rates)
+    fill_rates(state.classes, state.tallies.means, state.variance, state.epsilon, state.rates)
     state.solved[0] = state.total[0]
 
 
@@ -92,8 +79,8 @@ def explores(state: OssbState, allowed: Allowed) -> bool:
     """Say whether some arm has been played less often than the bound asks for."""
     solve(state)
     level = (1.0 + state.gamma) * math.log(max(float(state.total[0]), 1.0))
-    for arm in range(len(state.counts)):
-        if state.counts[arm] < state.rates[arm] * level and is_allowed(allowed, arm):
+    for arm in range(len(state.tallies.counts)):
+        if state.tallies.counts[arm] < state.rates[arm] * level and is_allowed(allowed, arm):
             return True
     return False
 
@@ -101,7 +88,7 @@ def explores(state: OssbState, allowed: Allowed) -> bool:
 @inlined
 def explore(state: OssbState, allowed: Allowed) -> int:
     """Return the least-played arm if it is far behind, otherwise the arm furthest behind its rate."""
-    counts, explored = state.counts, state.explored[0] + 1
+    counts, explored = state.tallies.counts, state.explored[0] + 1
     least, behind, smallest = -1, -1, math.inf
     for arm in range(len(counts)):
         if not is_allowed(allowed, arm):
@@ -119,8 +106,8 @@ def select(state: OssbState, allowed: Allowed, stream: Array) -> int:
     """Exploit when every arm has been played often enough, otherwise explore."""
     if explores(state, allowed):
         return explore(state, allowed)
-    leader = leading_candidate(state.class_of, state.means)
-    return leader if is_allowed(allowed, leader) else argmax(state.means, allowed)
+    leader = leading_candidate(state.classes.class_of, state.tallies.means)
+    return leader if is_allowed(allowed, leader) else argmax(state.tallies.means, allowed)
 
 
 def asked(state: OssbState, arm: int, allowed: Allowed, stream: Array) -> None:
@@ -132,7 +119,7 @@ def asked(state: OssbState, arm: int, allowed: Allowed, stream: Array) -> None:
 def update(state: OssbState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
     state.total[0] += 1
-    add_reward(state.counts, state.sums, state.means, arm, reward)
+    add_reward(state.tallies, arm, reward)
 
 
 SPECIFICATION = Specification(

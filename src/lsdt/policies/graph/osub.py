@@ -10,14 +10,22 @@ import numpy as np
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import below
 from lsdt.kernel.special import FAMILIES
-from lsdt.policies.parts.tallies import add_reward, empirical_best, first_allowed, is_allowed, kl_index
+from lsdt.policies.parts.tallies import (
+    Tallies,
+    add_reward,
+    empirical_best,
+    first_allowed,
+    is_allowed,
+    kl_index,
+    new_tallies,
+)
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel.state import Allowed, FixedWholes, Real, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -27,9 +35,7 @@ class OsubState(NamedTuple):
     family: Whole
     variance: Real
     gamma: Whole
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     led: Wholes
     indptr: FixedWholes
     indices: FixedWholes
@@ -37,18 +43,19 @@ class OsubState(NamedTuple):
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> OsubState:
     """Start with nothing played."""
-    none, rows = np.zeros(situation.n_arms), situation.similar
+    n_arms, rows = situation.n_arms, situation.similar
+    family, variance = FAMILIES[parameters.divergence], parameters.sigma**2
     gamma = int(np.diff(rows.indptr).max())
-    variance = parameters.sigma**2
-    return OsubState(FAMILIES[parameters.divergence], variance, gamma, none, none, none, none, *rows)
+    return OsubState(family, variance, gamma, new_tallies(n_arms), np.zeros(n_arms), *rows)
 
 
 @inlined
 def leader_of(state: OsubState, allowed: Allowed, stream: Array) -> int:
     """Return the arm with the best mean so far; before the first reward, one drawn at random."""
-    leader = empirical_best(state.counts, state.means, allowed)
+    leader = empirical_best(state.tallies, allowed)
     if leader < 0:
-        leader = first_allowed(allowed, below(stream, len(state.counts)), len(state.counts))
+        n_arms = len(state.led)
+        leader = first_allowed(allowed, below(stream, n_arms), n_arms)
     return leader
 
 
@@ -58,14 +65,14 @@ def select(state: OsubState, allowed: Allowed, stream: Array) -> int:
     led = state.led[leader] + 1
     if (led - 1) % (state.gamma + 1) == 0:
         return leader
-    level = math.log(led)
-    best = leader
-    highest = kl_index(state.family, state.means[leader], state.counts[leader], level, state.variance)
+    family, variance, counts, means = state.family, state.variance, state.tallies.counts, state.tallies.means
+    best, level = leader, math.log(led)
+    highest = kl_index(family, means[leader], counts[leader], level, variance)
     for place in range(state.indptr[leader], state.indptr[leader + 1]):
         arm = state.indices[place]
         if not is_allowed(allowed, arm):
             continue
-        value = kl_index(state.family, state.means[arm], state.counts[arm], level, state.variance)
+        value = kl_index(family, means[arm], counts[arm], level, variance)
         if value > highest or (value == highest and arm < best):
             best, highest = arm, value
     return best
@@ -78,7 +85,7 @@ def asked(state: OsubState, arm: int, allowed: Allowed, stream: Array) -> None:
 
 def update(state: OsubState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
-    add_reward(state.counts, state.sums, state.means, arm, reward)
+    add_reward(state.tallies, arm, reward)
 
 
 SPECIFICATION = Specification(

@@ -10,15 +10,22 @@ import numpy as np
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import beta, normal
 from lsdt.kernel.special import BERNOULLI, FAMILIES
-from lsdt.policies.classic.ts import toss
-from lsdt.policies.parts.tallies import add_reward, empirical_best, first_allowed, is_allowed
+from lsdt.policies.parts.beta_posteriors import toss
+from lsdt.policies.parts.tallies import (
+    Tallies,
+    add_reward,
+    empirical_best,
+    first_allowed,
+    is_allowed,
+    new_tallies,
+)
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel.state import Allowed, FixedWholes, Real, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -27,9 +34,7 @@ class UtsState(NamedTuple):
 
     family: Whole
     sigma: Real
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     led: Wholes
     indptr: FixedWholes
     indices: FixedWholes
@@ -37,15 +42,14 @@ class UtsState(NamedTuple):
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> UtsState:
     """Start with nothing played."""
-    none = np.zeros(situation.n_arms)
-    family, sigma = FAMILIES[parameters.divergence], parameters.sigma
-    return UtsState(family, sigma, none, none, none, none, *situation.similar)
+    n_arms, family = situation.n_arms, FAMILIES[parameters.divergence]
+    return UtsState(family, parameters.sigma, new_tallies(n_arms), np.zeros(n_arms), *situation.similar)
 
 
 @inlined
 def posterior_draw(state: UtsState, arm: int, stream: Array) -> float:
     """Draw a mean of an arm: Beta(1 + wins, 1 + losses), or N(sum / (n + 1), sigma^2 / (n + 1))."""
-    count, total = state.counts[arm], state.sums[arm]
+    count, total = state.tallies.counts[arm], state.tallies.sums[arm]
     if state.family == BERNOULLI:
         return beta(stream, 1.0 + total, 1.0 + count - total)
     return total / (count + 1.0) + state.sigma * normal(stream) / math.sqrt(count + 1.0)
@@ -54,8 +58,8 @@ def posterior_draw(state: UtsState, arm: int, stream: Array) -> float:
 @inlined
 def leader_of(state: UtsState, allowed: Allowed) -> int:
     """Return the arm with the best mean so far; before the first reward, the first that may be played."""
-    leader = empirical_best(state.counts, state.means, allowed)
-    return leader if leader >= 0 else first_allowed(allowed, 0, len(state.counts))
+    leader = empirical_best(state.tallies, allowed)
+    return leader if leader >= 0 else first_allowed(allowed, 0, len(state.tallies.counts))
 
 
 def select(state: UtsState, allowed: Allowed, stream: Array) -> int:
@@ -84,12 +88,12 @@ def update(state: UtsState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward; with Beta posteriors one that is neither 0 nor 1 is clipped and tossed for."""
     if state.family == BERNOULLI:
         reward = 1.0 if toss(reward, stream) else 0.0
-    add_reward(state.counts, state.sums, state.means, arm, reward)
+    add_reward(state.tallies, arm, reward)
 
 
 def score(state: UtsState, arm: int) -> float:
     """Return the mean of an arm's posterior."""
-    count, total = state.counts[arm], state.sums[arm]
+    count, total = state.tallies.counts[arm], state.tallies.sums[arm]
     if state.family == BERNOULLI:
         return (1.0 + total) / (2.0 + count)
     return total / (count + 1.0)

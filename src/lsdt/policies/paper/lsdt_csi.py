@@ -15,7 +15,7 @@ from lsdt.kernel.special import FAMILIES, upper_mean
 from lsdt.kernel.state import Ragged
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.parts.light_tails import SIGMA, TAILS, B, light_width
-from lsdt.policies.parts.tallies import add_reward, any_allowed, is_allowed, next_unplayed
+from lsdt.policies.parts.tallies import Tallies, add_reward, any_allowed, is_allowed, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, Choice, Number, Specification
 
 if TYPE_CHECKING:
@@ -33,8 +33,16 @@ TREES, UCB, MOSS, KL_UCB, GAUSSIAN_TS, LIGHT = range(-1, 5)
 INDICES = ("ucb", "moss", "kl_ucb", "gaussian_ts")
 
 
+class Layout(NamedTuple):
+    """The arms of class c are ``members[starts[c]:starts[c + 1]]``."""
+
+    class_of: FixedWholes
+    starts: FixedWholes
+    members: FixedWholes
+
+
 class LsdtCsiState(NamedTuple):
-    """Tallies of arms and of classes; the arms of class c are ``members[starts[c]:starts[c + 1]]``.
+    """Tallies of arms and of classes; ``isq`` is one over the root of the count.
 
     ``class_tree`` is the tournament of the classes, ``trees`` are those inside each class, ``place_of`` says
     where in ``members`` an arm is; the three are empty where a scan is as fast.
@@ -47,28 +55,14 @@ class LsdtCsiState(NamedTuple):
     family: Whole
     total: Wholes
     cursor: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    arms: Tallies
     isq: Reals
-    class_of: FixedWholes
-    starts: FixedWholes
-    members: FixedWholes
-    class_counts: Wholes
-    class_sums: Reals
-    class_means: Reals
+    layout: Layout
+    classes: Tallies
     class_isq: Reals
     class_tree: Reals
     trees: Reals
     place_of: FixedWholes
-
-
-class Layout(NamedTuple):
-    """The arms of class c are ``members[starts[c]:starts[c + 1]]``."""
-
-    class_of: Array
-    starts: Array
-    members: Array
 
 
 def layout_of(situation: Situation) -> Layout:
@@ -133,16 +127,10 @@ def _nothing_played(
         family=FAMILIES[parameters.divergence],
         total=zero,
         cursor=zero,
-        counts=none,
-        sums=none,
-        means=none,
+        arms=Tallies(none, none, none),
         isq=none,
-        class_of=layout.class_of,
-        starts=layout.starts,
-        members=layout.members,
-        class_counts=no_class,
-        class_sums=no_class,
-        class_means=no_class,
+        layout=layout,
+        classes=Tallies(no_class, no_class, no_class),
         class_isq=no_class,
         class_tree=class_tree,
         trees=trees,
@@ -215,32 +203,33 @@ def other_index(
 
 def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
     """Play every candidate once, then the best arm of the best class; equations (7) and (8)."""
-    arm = next_unplayed(state.counts, state.cursor, allowed)
-    if arm < len(state.counts):
+    arms, classes, layout = state.arms, state.classes, state.layout
+    arm = next_unplayed(arms.counts, state.cursor, allowed)
+    if arm < len(arms.counts):
         return arm
     time = float(state.total[0])
     width = math.sqrt(state.alpha * math.log(time)) if state.rule <= UCB else 0.0
-    best_class, highest, n_classes = 0, -math.inf, len(state.class_counts)
+    best_class, highest, n_classes = 0, -math.inf, len(classes.counts)
     if allowed.everything and state.rule == TREES:
-        number = winner(state.class_tree, 0, n_classes, state.class_means, state.class_isq, width, None)
-        first, last = state.starts[number], state.starts[number + 1]
-        return winner(state.trees, first, last - first, state.means, state.isq, width, state.members)
+        number = winner(state.class_tree, 0, n_classes, classes.means, state.class_isq, width, None)
+        first, last = layout.starts[number], layout.starts[number + 1]
+        return winner(state.trees, first, last - first, arms.means, state.isq, width, layout.members)
     for number in range(n_classes):
-        if not any_allowed(allowed, state.members, state.starts[number], state.starts[number + 1]):
+        if not any_allowed(allowed, layout.members, layout.starts[number], layout.starts[number + 1]):
             continue
-        mean, count, isq = state.class_means[number], state.class_counts[number], state.class_isq[number]
+        mean, count, isq = classes.means[number], classes.counts[number], state.class_isq[number]
         value = mean + width * isq  # spelled out here: behind a call the compiler loses a fifth of the speed
         if state.rule > UCB:
             value = other_index(state, mean, count, isq, n_classes, time, stream)
         if value > highest:
             best_class, highest = number, value
-    first, last = state.starts[best_class], state.starts[best_class + 1]
-    best, highest = state.members[first], -math.inf
+    first, last = layout.starts[best_class], layout.starts[best_class + 1]
+    best, highest = layout.members[first], -math.inf
     for place in range(first, last):
-        arm = state.members[place]
+        arm = layout.members[place]
         if not is_allowed(allowed, arm):
             continue
-        mean, count, isq = state.means[arm], state.counts[arm], state.isq[arm]
+        mean, count, isq = arms.means[arm], arms.counts[arm], state.isq[arm]
         value = mean + width * isq
         if state.rule > UCB:
             value = other_index(state, mean, count, isq, last - first, time, stream)
@@ -252,23 +241,23 @@ def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
 def update(state: LsdtCsiState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward for the arm and for its class."""
     state.total[0] += 1
-    add_reward(state.counts, state.sums, state.means, arm, reward)
-    state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
-    number = state.class_of[arm]
-    add_reward(state.class_counts, state.class_sums, state.class_means, number, reward)
-    state.class_isq[number] = 1.0 / math.sqrt(state.class_counts[number])
+    number = state.layout.class_of[arm]
+    add_reward(state.arms, arm, reward)
+    state.isq[arm] = 1.0 / math.sqrt(state.arms.counts[arm])
+    add_reward(state.classes, number, reward)
+    state.class_isq[number] = 1.0 / math.sqrt(state.classes.counts[number])
     if state.rule == TREES:
-        first, last = state.starts[number], state.starts[number + 1]
-        mark_changed(state.class_tree, 0, len(state.class_counts), number)
+        first, last = state.layout.starts[number], state.layout.starts[number + 1]
+        mark_changed(state.class_tree, 0, len(state.class_isq), number)
         mark_changed(state.trees, first, last - first, state.place_of[arm] - first)
 
 
 def score(state: LsdtCsiState, arm: int) -> float:
     """Return the paper's index of an arm, whatever index the policy uses."""
-    if state.counts[arm] == 0:
+    if state.arms.counts[arm] == 0:
         return math.inf
     level = math.log(float(state.total[0]))
-    return state.means[arm] + light_width(state.alpha, state.b, level, state.isq[arm])
+    return state.arms.means[arm] + light_width(state.alpha, state.b, level, state.isq[arm])
 
 
 SPECIFICATION = Specification(
@@ -308,6 +297,6 @@ SPECIFICATION = Specification(
     offline="paper",
     score=score,
     score_name="index of the paper",
-    places={"class_tree": "class_counts", "trees": "counts"},
+    places={"class_tree": "class_isq", "trees": "isq"},
     prepare_many=prepare_many,
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.policies.paper.lsdt_csi import layout_of
+from lsdt.policies.paper.lsdt_csi import Layout, layout_of
 from lsdt.policies.parts.tallies import any_allowed, is_allowed, next_unplayed
 from lsdt.policies.parts.truncation import (
     BOUND,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Wholes
+    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -43,9 +43,7 @@ class LsdtCsiTruncatedState(NamedTuple):
     means: Reals
     widths: Reals
     kept: Reals
-    class_of: FixedWholes
-    starts: FixedWholes
-    members: FixedWholes
+    layout: Layout
     class_counts: Wholes
     class_sums: Reals
     class_means: Reals
@@ -59,7 +57,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiTruncat
     none, no_class, zero = np.zeros(situation.n_arms), np.zeros(len(layout.starts) - 1), np.zeros(1, np.int64)
     given = parameters.order, parameters.bound, parameters.width
     arms, classes = ((each, each, each, each, np.zeros(len(each) * RUNGS)) for each in (none, no_class))
-    return LsdtCsiTruncatedState(*given, zero, zero, zero, *arms, *layout, *classes)
+    return LsdtCsiTruncatedState(*given, zero, zero, zero, *arms, layout, *classes)
 
 
 def select(state: LsdtCsiTruncatedState, allowed: Allowed, stream: Array) -> int:
@@ -68,7 +66,7 @@ def select(state: LsdtCsiTruncatedState, allowed: Allowed, stream: Array) -> int
     if arm < len(state.counts):
         return arm
     x = steepness(state.width, state.rung[0], state.order, state.bound)
-    starts, members = state.starts, state.members
+    starts, members = state.layout.starts, state.layout.members
     best_class, highest = 0, -math.inf
     for number in range(len(state.class_means)):
         value = state.class_means[number] + x * state.class_widths[number]
@@ -87,7 +85,7 @@ def update(state: LsdtCsiTruncatedState, arm: int, reward: float, stream: Array)
     """Count the reward for the arm and for its class; a new rung changes all means."""
     state.total[0] += 1
     rung = rung_at(state.rung[0], state.total[0])
-    order, bound, number = state.order, state.bound, state.class_of[arm]
+    order, bound, number = state.order, state.bound, state.layout.class_of[arm]
     add_truncated(state.counts, state.kept, state.sums, arm, reward, rung, order, bound)
     state.means[arm] = state.sums[arm] / state.counts[arm]
     state.widths[arm] = math.pow(state.counts[arm], 1.0 / order - 1.0)

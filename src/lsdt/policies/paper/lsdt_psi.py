@@ -23,7 +23,7 @@ from lsdt.policies.parts.epochs import (
     whose_turn,
 )
 from lsdt.policies.parts.light_tails import SIGMA, TAILS, B
-from lsdt.policies.parts.tallies import add_reward
+from lsdt.policies.parts.tallies import Tallies, add_reward, new_tallies
 from lsdt.policies.specification import Number, Specification
 from lsdt.theory.domination.fractional import solve_domination
 
@@ -53,9 +53,7 @@ class LsdtPsiState(NamedTuple):
     alive: Wholes
     gone_at: Wholes
     target: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     isq: Reals
     indptr: FixedWholes
     indices: FixedWholes
@@ -94,9 +92,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPsiState:
         alive=np.ones(n_arms),
         gone_at=none,
         target=none,
-        counts=none,
-        sums=none,
-        means=none,
+        tallies=new_tallies(n_arms),
         isq=none,
         indptr=situation.similar.indptr,
         indices=situation.similar.indices,
@@ -110,10 +106,10 @@ def bound_pools(state: LsdtPsiState, epoch: Epoch, pooled: Array, radius: Array)
     for arm in range(len(state.z)):
         if epoch.alive[arm] == 0:
             continue
-        count, total = state.counts[arm], state.sums[arm]
+        count, total = state.tallies.counts[arm], state.tallies.sums[arm]
         for place in range(state.indptr[arm], state.indptr[arm + 1]):
-            count += state.counts[state.indices[place]]
-            total += state.sums[state.indices[place]]
+            count += state.tallies.counts[state.indices[place]]
+            total += state.tallies.sums[state.indices[place]]
         pooled[arm] = total / count
         radius[arm] = max(math.sqrt(state.beta * level / count), 2.0 * state.b * level / count)
 
@@ -161,16 +157,16 @@ def asked(state: LsdtPsiState, arm: int, allowed: Allowed, stream: Array) -> Non
 def update(state: LsdtPsiState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
     state.total[0] += 1
-    add_reward(state.counts, state.sums, state.means, arm, reward)
-    state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
+    add_reward(state.tallies, arm, reward)
+    state.isq[arm] = 1.0 / math.sqrt(state.tallies.counts[arm])
 
 
 def score(state: LsdtPsiState, arm: int) -> float:
     """Return the mean over an arm and its neighbours."""
-    count, total = state.counts[arm], state.sums[arm]
+    count, total = state.tallies.counts[arm], state.tallies.sums[arm]
     for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        count += state.counts[state.indices[place]]
-        total += state.sums[state.indices[place]]
+        count += state.tallies.counts[state.indices[place]]
+        total += state.tallies.sums[state.indices[place]]
     return total / count if count > 0 else math.nan
 
 

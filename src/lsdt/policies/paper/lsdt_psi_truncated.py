@@ -30,6 +30,7 @@ from lsdt.policies.parts.epochs import (
     log_term,
     whose_turn,
 )
+from lsdt.policies.parts.tallies import Tallies, new_tallies
 from lsdt.policies.parts.truncation import (
     BOUND,
     ORDER,
@@ -74,9 +75,7 @@ class LsdtPsiTruncatedState(NamedTuple):
     alive: Wholes
     gone_at: Wholes
     target: Wholes
-    counts: Wholes
-    sums: Reals
-    means: Reals
+    tallies: Tallies
     widths: Reals
     kept: Reals
     pool_counts: Wholes
@@ -118,9 +117,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPsiTruncat
         alive=np.ones(n_arms),
         gone_at=none,
         target=none,
-        counts=none,
-        sums=none,
-        means=none,
+        tallies=new_tallies(n_arms),
         widths=none,
         kept=np.zeros(n_arms * RUNGS),
         pool_counts=none,
@@ -201,12 +198,14 @@ def update(state: LsdtPsiTruncatedState, arm: int, reward: float, stream: Array)
     """Count the reward for the arm and, while there are epochs, in the pools it belongs to."""
     state.total[0] += 1
     rung = rung_at(state.rung[0], state.total[0])
-    add_truncated(state.counts, state.kept, state.sums, arm, reward, rung, state.order, state.bound)
-    state.means[arm] = state.sums[arm] / state.counts[arm]
-    state.widths[arm] = math.pow(state.counts[arm], 1.0 / state.order - 1.0)
+    add_truncated(
+        state.tallies.counts, state.kept, state.tallies.sums, arm, reward, rung, state.order, state.bound
+    )
+    state.tallies.means[arm] = state.tallies.sums[arm] / state.tallies.counts[arm]
+    state.widths[arm] = math.pow(state.tallies.counts[arm], 1.0 / state.order - 1.0)
     if rung > state.rung[0]:
         state.rung[0] = rung
-        add_up(state.kept, state.counts, state.sums, state.means, rung)
+        add_up(state.kept, state.tallies.counts, state.tallies.sums, state.tallies.means, rung)
     if state.epoch[0] <= state.last_epoch:
         share = math.pow(abs(reward), state.order) / state.bound
         add_to_pool(state, arm, reward, share)
@@ -216,7 +215,7 @@ def update(state: LsdtPsiTruncatedState, arm: int, reward: float, stream: Array)
 
 def score(state: LsdtPsiTruncatedState, arm: int) -> float:
     """Return the truncated mean of an arm."""
-    return state.means[arm] if state.counts[arm] > 0 else math.nan
+    return state.tallies.means[arm] if state.tallies.counts[arm] > 0 else math.nan
 
 
 SPECIFICATION = Specification(

@@ -9,11 +9,18 @@ import numpy as np
 
 from lsdt.kernel import tournament
 from lsdt.kernel.jit import compiled, inlined
-from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH
 from lsdt.kernel.special import beta_quantile
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
-from lsdt.policies.classic.ts import GROUP_PLACES, beta_draw, count_coin, groups_of, toss
-from lsdt.policies.parts.equal_posteriors import drop_arm, largest_beta_group, move_arm, new_groups
+from lsdt.policies.parts.beta_posteriors import (
+    BetaPosteriors,
+    beta_draw,
+    learn_coin,
+    posterior_mean,
+    posterior_places,
+    toss,
+    uniform_prior,
+)
+from lsdt.policies.parts.equal_posteriors import drop_arm, largest_beta_group
 from lsdt.policies.parts.tallies import any_alive, is_allowed
 from lsdt.policies.specification import Choice, Specification
 
@@ -34,10 +41,10 @@ class LsdtTsPsiState(NamedTuple):
 
     ``lower`` and ``upper`` are pooled quantiles, or -1 where they are to be computed when they are needed.
 
-    Many arms that are left are grouped by their posteriors (`policies.parts.equal_posteriors`). They also
-    have two tournaments, whose lines have no slope (``flat``): for the largest lower quantile, and for the
-    smallest upper one, its sign turned round. ``at_most`` and ``at_least`` have the quantiles, or bounds of
-    them where they are unknown; `_OUT` for arms that do not take part.
+    Among many arms, those that are left have two tournaments, whose lines have no slope (``flat``): for the
+    largest lower quantile, and for the smallest upper one, its sign turned round. ``at_most`` and
+    ``at_least`` have the quantiles, or bounds of them where they are unknown; `_OUT` for arms that do not
+    take part.
     """
 
     elimination: Whole
@@ -48,10 +55,7 @@ class LsdtTsPsiState(NamedTuple):
     n_alive: Wholes
     alive: Wholes
     gone_at: Wholes
-    win_depth: Reals
-    win_width: Reals
-    loss_depth: Reals
-    loss_width: Reals
+    posteriors: BetaPosteriors
     pooled_wins: Reals
     pooled_losses: Reals
     lower: Reals
@@ -63,12 +67,6 @@ class LsdtTsPsiState(NamedTuple):
     at_least: Reals
     most_tree: Reals
     least_tree: Reals
-    order: Wholes
-    place: Wholes
-    group_wins: Reals
-    group_losses: Reals
-    group_starts: Wholes
-    n_groups: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState:
@@ -76,10 +74,8 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState
     n_arms, horizon = situation.n_arms, situation.horizon
     assert situation.epsilon is not None
     assert horizon is not None
-    depth, width = np.full(n_arms, UNIT_DEPTH), np.full(n_arms, UNIT_WIDTH)
     none, unknown = np.zeros(n_arms), np.full(n_arms, -1.0)
     n_lines = n_arms if n_arms >= tournament.MANY_ARMS else 0
-    groups, _ = new_groups(UNIT_DEPTH, UNIT_DEPTH, np.array([n_arms]), np.arange(n_arms))
     least = _OUT if parameters.elimination == "quantile" else -0.5  # minus the median of Beta(1, 1)
     return LsdtTsPsiState(
         ELIMINATIONS.index(parameters.elimination),
@@ -90,10 +86,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState
         np.array([n_arms]),
         np.ones(n_arms),
         none,
-        depth,
-        width,
-        depth,
-        width,
+        uniform_prior(n_arms),
         none,
         none,
         unknown,
@@ -104,22 +97,20 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState
         np.full(n_lines, least),
         new_trees(n_lines),
         new_trees(n_lines),
-        *groups,
     )
 
 
 def select(state: LsdtTsPsiState, allowed: Allowed, stream: Array) -> int:
     """Draw a mean for every arm that is left and play the largest; if none of them is allowed, for all."""
-    best, highest = -1, -1.0
+    posteriors, groups = state.posteriors, state.posteriors.groups
     none_left = not any_alive(state.alive, allowed)
-    if state.n_groups[0] > 0 and not none_left:
-        groups, room = groups_of(state), len(state.group_starts)
-        return largest_beta_group(groups, 0, room, 0, state.win_width, state.loss_width, allowed, stream)
+    if groups.n_groups[0] > 0 and not none_left:
+        widths, room = (posteriors.win_width, posteriors.loss_width), len(groups.starts)
+        return largest_beta_group(groups, 0, room, 0, widths[0], widths[1], allowed, stream)
+    best, highest = -1, -1.0
     for arm in range(len(state.alive)):
         if (state.alive[arm] == 1 or none_left) and is_allowed(allowed, arm):
-            value = beta_draw(
-                state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, stream
-            )
+            value = beta_draw(posteriors, arm, stream)
             if value > highest:
                 best, highest = arm, value
     return best
@@ -148,9 +139,10 @@ def drop(state: LsdtTsPsiState, arm: int) -> None:
     state.alive[arm] = 0
     state.gone_at[arm] = state.total[0]
     state.n_alive[0] -= 1
-    if state.n_groups[0] > 0:
-        room = len(state.group_starts)
-        drop_arm(groups_of(state), 0, room, 0, arm, state.win_depth[arm], state.loss_depth[arm])
+    posteriors, groups = state.posteriors, state.posteriors.groups
+    if groups.n_groups[0] > 0:
+        wins, losses = posteriors.win_depth[arm], posteriors.loss_depth[arm]
+        drop_arm(groups, 0, len(groups.starts), 0, arm, wins, losses)
     if len(state.flat) > 0:
         put_in_trees(state, arm, _OUT, _OUT)
 
@@ -251,11 +243,8 @@ def update(state: LsdtTsPsiState, arm: int, reward: float, stream: Array) -> Non
     """Count a win or a loss for the arm and in the pools it belongs to; then eliminate."""
     state.total[0] += 1
     won = toss(reward, stream)
-    wins, losses = state.win_depth[arm], state.loss_depth[arm]
-    count_coin(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, won)
-    if state.n_groups[0] > 0 and state.alive[arm] == 1:
-        now = state.win_depth[arm], state.loss_depth[arm]
-        move_arm(groups_of(state), 0, len(state.group_starts), 0, arm, wins, losses, now[0], now[1])
+    family = 0 if state.alive[arm] == 1 else -1
+    learn_coin(state.posteriors, arm, won, family, 0, len(state.posteriors.groups.starts))
     count_pooled(state, arm, won)
     for place in range(state.indptr[arm], state.indptr[arm + 1]):
         count_pooled(state, state.indices[place], won)
@@ -268,8 +257,7 @@ def update(state: LsdtTsPsiState, arm: int, reward: float, stream: Array) -> Non
 
 def score(state: LsdtTsPsiState, arm: int) -> float:
     """Return the mean of an arm's posterior."""
-    wins, losses = state.win_depth[arm] + 1.0 / 3.0, state.loss_depth[arm] + 1.0 / 3.0
-    return wins / (wins + losses)
+    return posterior_mean(state.posteriors, arm)
 
 
 SPECIFICATION = Specification(
@@ -300,6 +288,6 @@ SPECIFICATION = Specification(
     score_name="posterior mean",
     randomised=True,
     eliminates=True,
-    places={"most_tree": "alive", "least_tree": "alive", **GROUP_PLACES},
+    places={"most_tree": "alive", "least_tree": "alive", **posterior_places("posteriors")},
     why_no_prior="it drops arms for good while it learns",
 )

@@ -5,8 +5,7 @@ of j speak against a mean q of i as far as mean_j lies outside [q - upper, q - l
 ``n_j KL`` over the row; it is convex and smooth in q. Where rewards lie in [0, 1] no mean is negative, and
 q is at least ``floor``, the largest lower bound of the row.
 
-States of policies that use these functions have the fields that `new_tangents` and `rows_of` (`gap_rows`)
-return, beside ``family``, ``variance``, ``counts``, ``sums`` and ``means``.
+What is known of the costs from round to round is `closure_tangents.ClosureCosts`.
 """
 
 from __future__ import annotations

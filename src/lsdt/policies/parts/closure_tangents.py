@@ -4,14 +4,14 @@ A tangent lies below the convex cost. Every arm keeps three, each as a point wit
 one where its index was solved for, two around its least cost. So the cost can be at most a level only where
 all three tangents are; if they are nowhere, the data refute the arm. A reward changes one term in the costs
 of the arms that have the played arm in their row; the tangents are updated in place. What is found of one
-arm holds for all of its kind (see `full_rows`): among very many candidates most were never played, and
+arm holds for all of its kind (see `GapRows`): among very many candidates most were never played, and
 nearly all of these tie.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,17 @@ from lsdt.policies.parts.closure_costs import (
     term_cost,
     term_slope,
 )
-from lsdt.policies.parts.cost_order import TANGENTS, costs_no_less, least_between, leave_out, narrow_ends
+from lsdt.policies.parts.cost_order import (
+    TANGENTS,
+    costs_no_less,
+    least_between,
+    leave_out,
+    narrow_ends,
+    new_order,
+)
 from lsdt.policies.parts.gap_rows import (
+    ROW_PLACES,
+    GapRows,
     begin_plays,
     column_entry,
     column_places,
@@ -35,8 +44,13 @@ from lsdt.policies.parts.gap_rows import (
     columns_of,
     fill_plays,
     row_of,
+    rows_of,
 )
-from lsdt.policies.parts.tallies import fill_tallies
+from lsdt.policies.parts.tallies import Tallies, add_reward, fill_tallies, new_tallies
+
+if TYPE_CHECKING:
+    from lsdt.candidates import MutualBounds
+    from lsdt.kernel.state import Real, Reals, Whole, Wholes
 
 _INDEX, _LEFT, _RIGHT = 0, 1, 2
 # Room for rounding: what the tangents leave open by so little is solved for.
@@ -46,27 +60,68 @@ _MOST_STEPS = 200
 _DEPTH = 0.03
 
 
-def new_tangents(n_arms: int) -> dict[str, Array]:
-    """Return the fields for tangents and for what is known of least costs, nothing yet."""
+class ClosureCosts(NamedTuple):
+    """All that is known of the costs of arms being the best.
+
+    ``point``, ``cost`` and ``slope`` are the tangents. Where ``known`` is 1, ``least`` is the least cost of
+    an arm, reached at ``cheapest``. ``champion`` is the arm of least cost as last found, ``bound`` is scratch
+    space, and ``behind`` with its ends is explained in `cost_order`.
+    """
+
+    family: Whole
+    variance: Real
+    tallies: Tallies
+    champion: Wholes
+    point: Reals
+    cost: Reals
+    slope: Reals
+    cheapest: Reals
+    least: Reals
+    known: Wholes
+    bound: Reals
+    behind: Wholes
+    behind_from: Reals
+    behind_to: Reals
+    rows: GapRows
+
+
+# Where the fields that change point, for a policy that has ``costs`` in its state.
+COST_PLACES = {
+    "costs.champion": "costs.least",
+    "costs.behind": "costs.least",
+    **{f"costs.{name}": f"costs.{room}" for name, room in ROW_PLACES.items()},
+}
+
+
+def new_costs(bounds: MutualBounds, family: int, variance: float) -> ClosureCosts:
+    """Return the costs of arms with these bounds on gaps: nothing is played, and nothing known."""
+    rows = rows_of(bounds, family)
+    n_arms = len(rows.floor)
     none = np.zeros(n_arms)
-    return {
-        "point": np.full(TANGENTS * n_arms, math.nan),
-        "cost": np.zeros(TANGENTS * n_arms),
-        "slope": np.zeros(TANGENTS * n_arms),
-        "cheapest": np.full(n_arms, math.nan),
-        "least": none,
-        "known": none,
-        "bound": none,
-    }
+    return ClosureCosts(
+        family=family,
+        variance=variance,
+        tallies=new_tallies(n_arms),
+        champion=np.zeros(1),
+        point=np.full(TANGENTS * n_arms, math.nan),
+        cost=np.zeros(TANGENTS * n_arms),
+        slope=np.zeros(TANGENTS * n_arms),
+        cheapest=np.full(n_arms, math.nan),
+        least=none,
+        known=none,
+        bound=none,
+        **new_order(family, rows.played),
+        rows=rows,
+    )
 
 
 @inlined
-def keep_tangent(state: Any, arm: int, which: int, q: float, cost: float, slope: float) -> None:
+def keep_tangent(costs: ClosureCosts, arm: int, which: int, q: float, cost: float, slope: float) -> None:
     """Keep a tangent, or none where the cost is infinite."""
     at = TANGENTS * arm + which
-    state.point[at] = q if cost < math.inf and abs(slope) < math.inf else math.nan
-    state.cost[at] = cost
-    state.slope[at] = slope
+    costs.point[at] = q if cost < math.inf and abs(slope) < math.inf else math.nan
+    costs.cost[at] = cost
+    costs.slope[at] = slope
 
 
 @inlined
@@ -145,177 +200,175 @@ def least_bounds(
 
 
 @inlined
-def least_bound(state: Any, arm: int) -> float:
-    """Return a number that the least cost of an arm is not below, and put it into ``state.bound``."""
-    least_bounds(
-        state.family,
-        state.floor,
-        state.point,
-        state.cost,
-        state.slope,
-        arm,
-        arm + 1,
-        state.bound,
-    )
-    return float(state.bound[arm])
+def least_bound(costs: ClosureCosts, arm: int) -> float:
+    """Return a number that the least cost of an arm is not below, and put it into ``costs.bound``."""
+    floor, bound = costs.rows.floor, costs.bound
+    least_bounds(costs.family, floor, costs.point, costs.cost, costs.slope, arm, arm + 1, bound)
+    return float(costs.bound[arm])
 
 
 @inlined
-def share_tangents(state: Any, arm: int) -> None:
+def share_tangents(costs: ClosureCosts, arm: int) -> None:
     """Let all arms of a kind have the tangents and the least cost of one of them."""
-    kinds, kind = state.kinds, state.kinds[arm]
+    kinds, kind = costs.rows.kinds, costs.rows.kinds[arm]
     for other in range(len(kinds)):
         if kinds[other] == kind:
             for which in range(TANGENTS):
                 here, there = TANGENTS * arm + which, TANGENTS * other + which
-                state.point[there] = state.point[here]
-                state.cost[there] = state.cost[here]
-                state.slope[there] = state.slope[here]
-            state.cheapest[other] = state.cheapest[arm]
-            state.least[other] = state.least[arm]
-            state.known[other] = state.known[arm]
+                costs.point[there] = costs.point[here]
+                costs.cost[there] = costs.cost[here]
+                costs.slope[there] = costs.slope[here]
+            costs.cheapest[other] = costs.cheapest[arm]
+            costs.least[other] = costs.least[arm]
+            costs.known[other] = costs.known[arm]
 
 
 @compiled
-def find_least(state: Any, arm: int) -> None:
+def find_least(costs: ClosureCosts, arm: int) -> None:
     """Find the least cost of an arm and of all of its kind, and keep tangents on both sides of it."""
-    solve_least(state, arm)
-    share_tangents(state, arm)
+    solve_least(costs, arm)
+    share_tangents(costs, arm)
 
 
 @compiled
-def solve_least(state: Any, arm: int) -> None:
+def solve_least(costs: ClosureCosts, arm: int) -> None:
     """Find the least cost of an arm alone."""
-    state.known[arm] = 1
-    if state.floor[arm] > 1.0:
-        state.least[arm] = math.inf
+    costs.known[arm] = 1
+    if costs.rows.floor[arm] > 1.0:
+        costs.least[arm] = math.inf
         return
-    row = row_of(state, arm)
+    row = row_of(costs, arm)
     left, right = minimum_between(row)
     q, bend = left, 0.0
     if left < right:
-        q, bend = cheapest_mean(row, left, right, state.cheapest[arm])
+        q, bend = cheapest_mean(row, left, right, costs.cheapest[arm])
     cost, slope = row_cost(row, q)
-    state.cheapest[arm], state.least[arm] = q, cost
+    costs.cheapest[arm], costs.least[arm] = q, cost
     if left == right:
-        keep_tangent(state, arm, _LEFT, q, cost, slope)
-    elif least_bound(state, arm) < cost - _DEPTH:
+        keep_tangent(costs, arm, _LEFT, q, cost, slope)
+    elif least_bound(costs, arm) < cost - _DEPTH:
         # For a parabola, tangents so far from the least cost meet _DEPTH / 2 below it.
         reach = math.sqrt(_DEPTH / bend) if 0.0 < bend < math.inf else 0.0
         left, right = max(q - reach, 0.5 * (left + q)), min(q + reach, 0.5 * (q + right))
-        keep_tangent(state, arm, _LEFT, left, *row_cost(row, left))
-        keep_tangent(state, arm, _RIGHT, right, *row_cost(row, right))
+        keep_tangent(costs, arm, _LEFT, left, *row_cost(row, left))
+        keep_tangent(costs, arm, _RIGHT, right, *row_cost(row, right))
 
 
 @inlined
-def goes_behind(state: Any, arm: int, other: int) -> bool:
+def goes_behind(costs: ClosureCosts, arm: int, other: int) -> bool:
     """Put an arm behind another if it is sure to cost no less (`cost_order`); say whether it was."""
-    left, right = least_between(state.point, state.slope, arm)
+    rows, counts, means = costs.rows, costs.tallies.counts, costs.tallies.means
+    left, right = least_between(costs.point, costs.slope, arm)
     is_behind, begin, end = costs_no_less(
-        arm, other, state.played, state.counts, state.means, state.lower, state.upper, left, right
+        arm, other, rows.played, counts, means, rows.lower, rows.upper, left, right
     )
     if is_behind:
-        state.behind[arm], state.behind_from[arm], state.behind_to[arm] = other, begin, end
+        costs.behind[arm], costs.behind_from[arm], costs.behind_to[arm] = other, begin, end
     return is_behind
 
 
 @compiled
-def least_of_all(state: Any) -> float:
-    """Return the least cost of any arm: what the best explanation leaves unexplained.
-
-    The state has ``champion`` too, the arm that it was last.
-    """
-    row = row_of(state, state.champion[0])
+def least_of_all(costs: ClosureCosts) -> float:
+    """Return the least cost of any arm: what the best explanation leaves unexplained."""
+    row = row_of(costs, costs.champion[0])
     left, right = minimum_between(row)
     if left == right and row_cost(row, left)[0] == 0.0:  # mostly, once there are many rewards
         return 0.0
-    bound, known, least = state.bound, state.known, state.least
-    champion, is_ordered = state.champion[0], len(state.behind) > 0
-    least_bounds(state.family, state.floor, state.point, state.cost, state.slope, 0, len(bound), bound)
+    bound, known, least = costs.bound, costs.known, costs.least
+    champion, is_ordered = costs.champion[0], len(costs.behind) > 0
+    least_bounds(costs.family, costs.rows.floor, costs.point, costs.cost, costs.slope, 0, len(bound), bound)
     for arm in range(len(bound)):
         if known[arm] == 1:
             bound[arm] = least[arm]
     if is_ordered:
-        state.behind[champion] = champion
-        leave_out(state.behind, state.behind_from, state.behind_to, state.point, state.slope, bound)
+        costs.behind[champion] = champion
+        leave_out(costs.behind, costs.behind_from, costs.behind_to, costs.point, costs.slope, bound)
     while True:
         best = 0
         for arm in range(len(bound)):
             if bound[arm] < bound[best]:
                 best = arm
         if known[best] == 1:
-            state.champion[0] = best
+            costs.champion[0] = best
             return float(least[best])
-        if is_ordered and best != champion and goes_behind(state, best, champion):
+        if is_ordered and best != champion and goes_behind(costs, best, champion):
             bound[best] = math.inf
             continue
-        find_least(state, best)
+        find_least(costs, best)
         for arm in range(len(bound)):
-            if state.kinds[arm] == state.kinds[best]:
+            if costs.rows.kinds[arm] == costs.rows.kinds[best]:
                 bound[arm] = least[best]
         if bound[best] < bound[champion]:
             champion = best
 
 
 @compiled
-def keep_refuted(state: Any, arm: int, level: float) -> None:
+def keep_refuted(costs: ClosureCosts, arm: int, level: float) -> None:
     """Keep tangents that show an arm to cost more than `level`, by half of what there is to show if need be.
 
     Tangents far from each other show less, and for longer.
     """
-    if state.floor[arm] > 1.0:
+    if costs.rows.floor[arm] > 1.0:
         return
-    row = row_of(state, arm)
+    row = row_of(costs, arm)
     left, right = minimum_between(row)
     cost, slope = row_cost(row, left)
-    keep_tangent(state, arm, _LEFT, left, cost, slope)
+    keep_tangent(costs, arm, _LEFT, left, cost, slope)
     if left == right:
         return
     least = cost
     cost, slope = row_cost(row, right)
-    keep_tangent(state, arm, _RIGHT, right, cost, slope)
+    keep_tangent(costs, arm, _RIGHT, right, cost, slope)
     least = min(least, cost)
     for _ in range(_MOST_STEPS):
         middle = 0.5 * (left + right)
-        if not left < middle < right or least_bound(state, arm) >= 0.5 * (level + least):
+        if not left < middle < right or least_bound(costs, arm) >= 0.5 * (level + least):
             return
         cost, slope = row_cost(row, middle)
         least = min(least, cost)
         if slope > 0.0:
             right = middle
-            keep_tangent(state, arm, _RIGHT, middle, cost, slope)
+            keep_tangent(costs, arm, _RIGHT, middle, cost, slope)
         else:
             left = middle
-            keep_tangent(state, arm, _LEFT, middle, cost, slope)
+            keep_tangent(costs, arm, _LEFT, middle, cost, slope)
 
 
-def fill_costs(state: Any, counts: Array, sums: Array) -> None:
+def fill_costs(costs: ClosureCosts, counts: Array, sums: Array) -> None:
     """Put counts and sums into a state before its first round; that nothing is known of costs stays right."""
-    fill_tallies(state, counts, sums)
-    fill_plays(state)
+    fill_tallies(costs.tallies, counts, sums)
+    fill_plays(costs.rows, costs.tallies.counts)
+
+
+@inlined
+def learn_reward(costs: ClosureCosts, arm: int, reward: float) -> None:
+    """Count a reward, and bring the costs that it changes up to date."""
+    count, mean = costs.tallies.counts[arm], costs.tallies.means[arm]
+    add_reward(costs.tallies, arm, reward)
+    change_terms(costs, arm, count, mean)
 
 
 @compiled
-def change_terms(state: Any, source: int, count: int, mean: float) -> None:
+def change_terms(costs: ClosureCosts, source: int, count: int, mean: float) -> None:
     """Bring the terms of an arm up to date, whose count and mean were these before its last reward.
 
     For coins, two divergences to the same point differ by what is the same for all points and one logarithm.
     """
-    family, variance, both = state.family, state.variance, state.counts[source]
-    now, then = inside(family, state.means[source]), inside(family, mean)
-    point, cost, slope, known = state.point, state.cost, state.slope, state.known
-    lower, upper = columns_of(state)
+    family, variance, rows, both = costs.family, costs.variance, costs.rows, costs.tallies.counts[source]
+    now, then = inside(family, costs.tallies.means[source]), inside(family, mean)
+    point, cost, slope, known = costs.point, costs.cost, costs.slope, costs.known
+    lower, upper = columns_of(rows)
     if count == 0:
-        begin_plays(state, source)
-    if len(state.behind) > 0:
-        start, step = column_places(state, source)
-        narrow_ends(state.behind, state.behind_from, state.behind_to, lower, upper, start, step, now)
+        begin_plays(rows, costs.tallies.counts, source)
+    if len(costs.behind) > 0:
+        start, step = column_places(rows, source)
+        narrow_ends(costs.behind, costs.behind_from, costs.behind_to, lower, upper, start, step, now)
     reward, same = both * now - count * then, 0.0
     quick = family == BERNOULLI and count > 0
     if family == BERNOULLI:
         same = both * entropy(now) - count * entropy(then)
-    for number in range(np.uint64(column_size(state, source))):
-        arm, place = column_entry(state, source, number)
+    for number in range(np.uint64(column_size(rows, source))):
+        arm, place = column_entry(rows, source, number)
         known[arm] = 0
         for which in range(np.uint64(TANGENTS)):
             at = np.uint64(TANGENTS) * arm + which

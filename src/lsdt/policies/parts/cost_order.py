@@ -10,9 +10,9 @@ the ends of those arms alone whose bounds to that mean are the wider ones.
 An arm that is behind another may have others behind it, but never in a circle: only an arm that is behind
 nobody is put behind one that is behind nobody.
 
-States have the fields of `new_order`. They are empty where nothing would be gained: with coins, whose least
-cost is mostly 0, and with few arms; and where rows hold some arms alone. The loops take arrays, not states:
-a state is passed on field by field, which takes a microsecond.
+`ClosureCosts` has the fields of `new_order`. They are empty where nothing would be gained: with coins, whose
+least cost is mostly 0, and with few arms; and where rows hold some arms alone. The loops take arrays, not
+states: a state is passed on field by field, which takes a microsecond.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FEWEST_ARMS = 200
 def new_order(family: int, played: Array, fewest: int = _FEWEST_ARMS) -> dict[str, Array]:
     """Return the fields for who is behind whom: every arm is behind itself, which says nothing.
 
-    `played` are the arms as `full_rows` lists them; the fields are empty with less than `fewest`.
+    `played` are the arms as `GapRows` lists them; the fields are empty with less than `fewest`.
     """
     n_arms = len(played) if family != BERNOULLI and len(played) >= fewest else 0
     return {

@@ -2,7 +2,7 @@
 
 What is pooled, and how wide its bounds are, is each policy's own. These functions take any state with the
 fields ``z, lambda_, horizon, epsilon, last_epoch, epoch, n_alive, cursor, total, alive, gone_at, target,
-counts, means, indptr, indices``. What the end of an epoch changes is handed over beside the state: an ask
+tallies, indptr, indices``. What the end of an epoch changes is handed over beside the state: an ask
 ends epochs in the state itself, `select` in a copy.
 """
 
@@ -93,7 +93,7 @@ def whose_turn(state: Any, epoch: Epoch, allowed: Allowed) -> int:
     n_arms, answer = len(state.z), OVER
     for step in range(n_arms):
         arm = (state.cursor[0] + step) % n_arms
-        if state.counts[arm] < epoch.target[arm]:
+        if state.tallies.counts[arm] < epoch.target[arm]:
             if is_allowed(allowed, arm):
                 return arm
             answer = NO_TURNS
@@ -122,8 +122,8 @@ def best_alive(state: Any, alive: Array, widths: Array, x: float, y: float, allo
     for arm in range(len(state.z)):
         if (alive[arm] == 1 or none_left) and is_allowed(allowed, arm):
             width = widths[arm]
-            value = state.means[arm] + max(x * width, y * width * width)
-            if state.counts[arm] == 0:
+            value = state.tallies.means[arm] + max(x * width, y * width * width)
+            if state.tallies.counts[arm] == 0:
                 value = math.inf
             if value > highest:
                 best, highest = arm, value

@@ -29,18 +29,18 @@ from lsdt.kernel.random import below, gamma_from, normal, uniform
 from lsdt.kernel.special import beta_exceeds, beta_isf, normal_isf, normal_sf
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import Allowed
+    from lsdt.kernel.state import Allowed, Reals, Wholes
 
 
 class Groups(NamedTuple):
     """Arms by their posterior; ``place[arm]`` is where an arm lies in ``order``."""
 
-    order: Array
-    place: Array
-    keys_a: Array
-    keys_b: Array
-    starts: Array
-    n_groups: Array
+    order: Wholes
+    place: Wholes
+    keys_a: Reals
+    keys_b: Reals
+    starts: Wholes
+    n_groups: Wholes
 
 
 def room_for(n_arms: int) -> int:

@@ -13,33 +13,36 @@ are few: ``n_groups`` is one more than there are groups, and then 0.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.jit import compiled, inlined
 from lsdt.policies.parts.equal_posteriors import lower_bound, room_for
+
+if TYPE_CHECKING:
+    from lsdt.kernel.state import Reals, Wholes
 
 
 class Heaps(NamedTuple):
     """Arms by their tallies."""
 
-    group_counts: Array
-    group_sums: Array
-    roots: Array
-    child: Array
-    after: Array
-    before: Array
-    n_groups: Array
+    group_counts: Reals
+    group_sums: Reals
+    roots: Wholes
+    child: Wholes
+    after: Wholes
+    before: Wholes
+    n_groups: Wholes
 
 
-# Where the fields of these names point, for a policy that has them in its state.
+# Where the fields point, for a policy that has ``heaps`` in its state.
 HEAP_PLACES = {
-    "roots": "child",
-    "child": "child",
-    "after": "child",
-    "before": "child",
-    "n_groups": "roots",
+    "heaps.roots": "heaps.child",
+    "heaps.child": "heaps.child",
+    "heaps.after": "heaps.child",
+    "heaps.before": "heaps.child",
+    "heaps.n_groups": "heaps.roots",
 }
 
 

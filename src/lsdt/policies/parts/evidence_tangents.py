@@ -4,7 +4,7 @@ A tangent lies below the convex evidence of `mixture_evidence`. Every arm keeps 
 its evidence was least. A reward changes one term in the rows that hold the played arm; so does a new leader
 in the rows that hold it or the old one. The tangents are brought up to date in place, and the rival with the
 least evidence is found by solving for those that may be it. What is found of one arm holds for all of its
-kind (see `full_rows`): among very many candidates most were never played, and nearly all of these tie.
+kind (see `GapRows`): among very many candidates most were never played, and nearly all of these tie.
 
 Which arm leads depends on which one led before: a rival must have less evidence against it than the leader.
 So the leader is part of the state; the tangents are a cache. ``stands`` is 1 where the leader is known to
@@ -75,7 +75,7 @@ def tangent_bound(state: Any, arm: int) -> float:
             if steep == 0.0:
                 shown = max(shown, state.value[at])
             elif state.family == BERNOULLI:
-                end = max(state.floor[arm], state.tolerance) if steep > 0.0 else 1.0
+                end = max(state.rows.floor[arm], state.tolerance) if steep > 0.0 else 1.0
                 shown = max(shown, state.value[at] + steep * (end - q))
     q, q_2, steep, steep_2 = state.point[one], state.point[two], state.slope[one], state.slope[two]
     if q == q and q_2 == q_2 and steep < 0.0 < steep_2:
@@ -102,7 +102,7 @@ def solve_least(state: Any, arm: int) -> None:
         reach = math.sqrt(_DEPTH / bend) if 0.0 < bend < math.inf else 0.0
         left, right = q - reach, q + reach
         if state.family == BERNOULLI:
-            floor = max(state.floor[arm], state.tolerance)
+            floor = max(state.rows.floor[arm], state.tolerance)
             left, right = max(left, 0.5 * (floor + q)), min(right, 0.5 * (q + 1.0))
         keep_tangent(state, arm, 2 * arm, left)
         keep_tangent(state, arm, 2 * arm + 1, right)
@@ -112,9 +112,9 @@ def solve_least(state: Any, arm: int) -> None:
 def find_least(state: Any, arm: int) -> None:
     """Find the least evidence against a rival, and against all of its kind that may be better too."""
     solve_least(state, arm)
-    kinds, kind, bound = state.kinds, state.kinds[arm], rounded(state.least[arm])
+    kinds, kind, bound = state.rows.kinds, state.rows.kinds[arm], rounded(state.least[arm])
     state.bound[arm] = bound
-    for other in range(len(state.played)):  # of cut rows no two are of a kind
+    for other in range(len(state.rows.played)):  # of cut rows no two are of a kind
         if kinds[other] == kind and state.settled[other] == 0:
             for which in range(2):
                 here, there = 2 * arm + which, 2 * other + which
@@ -130,14 +130,14 @@ def find_least(state: Any, arm: int) -> None:
 @compiled
 def change_terms(state: Any, source: int, then: Seen, led: bool, leads: bool) -> None:
     """Bring the terms of an arm up to date, of which this was seen before, and which led or did not."""
-    tolerance, now, size = state.tolerance, seen_of(state, source), column_size(state, source)
-    if (led or leads) and size < len(state.counts):  # rows that do not hold the leader have a term for it too
+    tolerance, now, size = state.tolerance, seen_of(state, source), column_size(state.rows, source)
+    if (led or leads) and size < len(state.known):  # rows that do not hold the leader have a term for it too
         state.point[:] = math.nan
         state.known[:] = 0
         return
-    lower, upper = columns_of(state)
+    lower, upper = columns_of(state.rows)
     for number in range(np.uint64(size)):
-        arm, place = column_entry(state, source, number)
+        arm, place = column_entry(state.rows, source, number)
         state.known[arm] = 0
         for which in range(np.uint64(2)):
             at = np.uint64(2) * arm + which
@@ -162,12 +162,12 @@ def change_terms(state: Any, source: int, then: Seen, led: bool, leads: bool) ->
 @compiled
 def change_others(state: Any, source: int, more: float) -> None:
     """Add what the least term of an arm has become more to the evidence of rows that do not hold the arm."""
-    if column_size(state, source) == len(state.counts):
+    if column_size(state.rows, source) == len(state.tallies.counts):
         return
     for at in range(len(state.value)):
         state.value[at] += more
-    for number in range(np.uint64(column_size(state, source))):
-        arm, _ = column_entry(state, source, number)
+    for number in range(np.uint64(column_size(state.rows, source))):
+        arm, _ = column_entry(state.rows, source, number)
         state.value[np.uint64(2) * arm] -= more
         state.value[np.uint64(2) * arm + np.uint64(1)] -= more
     state.known[:] = 0
@@ -179,12 +179,12 @@ def learn_rewards(state: Any, arm: int, count: int, total: float) -> None:
     before, lowest = seen_of(state, arm), state.lowest[arm]
     state.stands[0] = 0
     state.total[0] += count
-    state.counts[arm] += count
-    state.sums[arm] += total
+    state.tallies.counts[arm] += count
+    state.tallies.sums[arm] += total
     count_arm(state, arm)
     state.lowest_sum[0] += state.lowest[arm] - lowest
     if before.plays == 0:
-        begin_plays(state, arm)
+        begin_plays(state.rows, state.tallies.counts, arm)
     leads = state.leader[0] == arm
     change_terms(state, arm, before, leads, leads)
     change_others(state, arm, state.lowest[arm] - lowest)
@@ -193,11 +193,12 @@ def learn_rewards(state: Any, arm: int, count: int, total: float) -> None:
 @compiled
 def learn_all(state: Any) -> None:
     """Find what follows from the counts and sums of a state that was given them at once."""
-    for arm in range(len(state.counts)):
-        if state.counts[arm] > 0:
+    counts = state.tallies.counts
+    for arm in range(len(counts)):
+        if counts[arm] > 0:
             count_arm(state, arm)
             state.lowest_sum[0] += state.lowest[arm]
-            state.total[0] += state.counts[arm]
+            state.total[0] += counts[arm]
 
 
 @compiled
@@ -208,9 +209,9 @@ def change_leader(state: Any, leader: int) -> None:
     change_terms(state, before, seen_of(state, before), True, False)
     change_terms(state, leader, seen_of(state, leader), False, True)
     state.settled[:] = 0
-    upper = columns_of(state)[1]
-    for number in range(np.uint64(column_size(state, leader))):
-        arm, place = column_entry(state, leader, number)
+    upper = columns_of(state.rows)[1]
+    for number in range(np.uint64(column_size(state.rows, leader))):
+        arm, place = column_entry(state.rows, leader, number)
         if upper[place] <= state.tolerance * SETTLED:
             state.settled[arm] = 1
     state.settled[leader] = 1
@@ -236,9 +237,9 @@ def find_challenger(state: Any) -> int:
 @inlined
 def best_mean(state: Any) -> int:
     """Return the played arm with the largest mean; without plays, the first of all."""
-    best = 0
-    for arm in range(len(state.counts)):
-        if state.counts[arm] > 0 and (state.counts[best] == 0 or state.means[arm] > state.means[best]):
+    best, counts, means = 0, state.tallies.counts, state.tallies.means
+    for arm in range(len(counts)):
+        if counts[arm] > 0 and (counts[best] == 0 or means[arm] > means[best]):
             best = arm
     return best
 

@@ -6,20 +6,52 @@ that were never played are skipped. Among very many arms, rows hold the nearest 
 row, and in which rows an arm is, takes an index (40 bytes for an entry, of which there are at most
 `MOST_BOUNDS`), since neither rows nor columns have a place for every arm.
 
-States that use these functions have the fields that `rows_of` returns, beside ``family``, ``variance``,
-``counts`` and ``means``.
+States that use these functions have ``rows``, beside ``family``, ``variance`` and ``tallies``.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsdt.candidates import MOST_BOUNDS, MutualBounds
 from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.special import BERNOULLI
+
+if TYPE_CHECKING:
+    from lsdt.kernel.state import FixedReals, FixedWholes, Wholes
+
+
+class GapRows(NamedTuple):
+    """Bounds on gaps; ``floor`` is the least mean that each arm has if it is the best.
+
+    Whole rows are two square tables, which may be there twice: a row is read to solve for an arm, a column
+    when one is played. ``played`` are the arms; `begin_plays` brings those with rewards forward. Arms of a
+    *kind* have the same floor, and the same bounds to all arms that were played, so that what rewards say of
+    them is the same: ``kinds`` is the first arm of each arm's kind.
+
+    Of rows with some arms each, row i is ``others[indptr[i]:indptr[i + 1]]``, and ``played`` is empty. Column
+    j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
+    """
+
+    floor: FixedReals
+    indptr: FixedWholes
+    others: FixedWholes
+    lower: FixedReals
+    upper: FixedReals
+    lower_by_column: FixedReals
+    upper_by_column: FixedReals
+    starts: FixedWholes
+    rows: FixedWholes
+    places: FixedWholes
+    played: Wholes
+    kinds: Wholes
+
+
+# Where the fields that change point, for a policy that has ``rows`` in its state.
+ROW_PLACES = {"rows.played": "rows.floor", "rows.kinds": "rows.floor"}
 
 
 class Row(NamedTuple):
@@ -42,8 +74,8 @@ class Row(NamedTuple):
     played: Array
 
 
-def rows_of(bounds: MutualBounds, family: int, by_columns: bool = True) -> dict[str, Array]:
-    """Return the fields for bounds, and ``floor``, the least mean that each arm has if it is the best.
+def rows_of(bounds: MutualBounds, family: int, by_columns: bool = True) -> GapRows:
+    """Return the rows of bounds.
 
     Who reads a column in every round has whole tables twice, `by_columns` too, in twice the memory.
     """
@@ -72,76 +104,68 @@ def tables_of(bounds: MutualBounds, by_columns: bool, most: int = MOST_BOUNDS) -
     return lower, upper
 
 
-def full_rows(lower: Array, upper: Array, family: int, by_columns: bool) -> dict[str, Array]:
-    """Return the fields for rows with all arms in them: two square tables.
-
-    With `by_columns` there are two copies of each, since a row is read to solve for an arm, and a column when
-    one is played. ``played`` are the arms; `begin_plays` brings those with rewards forward. Arms of a *kind*
-    have the same floor, and the same bounds to all arms that were played, so that what rewards say of them is
-    the same: ``kinds`` is the first arm of each arm's kind.
-    """
+def full_rows(lower: Array, upper: Array, family: int, by_columns: bool) -> GapRows:
+    """Return rows with all arms in them: two square tables, with `by_columns` two copies of each."""
     n_arms = len(lower)
     none, nothing = np.zeros(0, np.int64), np.zeros(0)
     floor = lower.max(axis=1) if family == BERNOULLI else np.full(n_arms, -math.inf)
     _, first, kinds = np.unique(floor, return_index=True, return_inverse=True)
-    return {
-        "floor": floor,
-        "indptr": none,
-        "others": none,
-        "lower": lower.ravel(),
-        "upper": upper.ravel(),
-        "lower_by_column": lower.T if by_columns else nothing,
-        "upper_by_column": upper.T if by_columns else nothing,
-        "starts": none,
-        "rows": none,
-        "places": none,
-        "played": np.arange(n_arms),
-        "kinds": first[kinds],
-    }
+    return GapRows(
+        floor=floor,
+        indptr=none,
+        others=none,
+        lower=lower.ravel(),
+        upper=upper.ravel(),
+        lower_by_column=lower.T if by_columns else nothing,
+        upper_by_column=upper.T if by_columns else nothing,
+        starts=none,
+        rows=none,
+        places=none,
+        played=np.arange(n_arms),
+        kinds=first[kinds],
+    )
 
 
-def sparse_rows(bounds: MutualBounds, family: int) -> dict[str, Array]:
-    """Return the fields for rows with some arms each, by rows and by columns.
-
-    Column j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
-    """
+def sparse_rows(bounds: MutualBounds, family: int) -> GapRows:
+    """Return rows with some arms each, by rows and by columns."""
     n_arms = len(bounds.indptr) - 1
     row, floor = np.repeat(np.arange(n_arms), np.diff(bounds.indptr)), np.full(n_arms, -math.inf)
     if family == BERNOULLI:
         np.maximum.at(floor, row, bounds.lower)
     places = np.argsort(bounds.indices, kind="stable")
-    return {
-        "floor": floor,
-        "indptr": bounds.indptr,
-        "others": bounds.indices,
-        "lower": bounds.lower,
-        "upper": bounds.upper,
-        "lower_by_column": np.zeros(0),
-        "upper_by_column": np.zeros(0),
-        "starts": np.concatenate([[0], np.cumsum(np.bincount(bounds.indices, minlength=n_arms))]),
-        "rows": row[places],
-        "places": places,
-        "played": np.zeros(0, np.int64),
-        "kinds": np.arange(n_arms),
-    }
+    return GapRows(
+        floor=floor,
+        indptr=bounds.indptr,
+        others=bounds.indices,
+        lower=bounds.lower,
+        upper=bounds.upper,
+        lower_by_column=np.zeros(0),
+        upper_by_column=np.zeros(0),
+        starts=np.concatenate([[0], np.cumsum(np.bincount(bounds.indices, minlength=n_arms))]),
+        rows=row[places],
+        places=places,
+        played=np.zeros(0, np.int64),
+        kinds=np.arange(n_arms),
+    )
 
 
 @inlined
 def row_of(state: Any, arm: int) -> Row:
     """Return what the costs of an arm are made of."""
-    is_full = len(state.played) > 0
+    rows = state.rows
+    is_full = len(rows.played) > 0
     return Row(
         state.family,
         state.variance,
-        state.floor[arm],
-        arm * len(state.played) if is_full else state.indptr[arm],
-        len(state.played) if is_full else state.indptr[arm + 1] - state.indptr[arm],
-        state.counts,
-        state.means,
-        state.others,
-        state.lower,
-        state.upper,
-        state.played,
+        rows.floor[arm],
+        arm * len(rows.played) if is_full else rows.indptr[arm],
+        len(rows.played) if is_full else rows.indptr[arm + 1] - rows.indptr[arm],
+        state.tallies.counts,
+        state.tallies.means,
+        rows.others,
+        rows.lower,
+        rows.upper,
+        rows.played,
     )
 
 
@@ -165,37 +189,37 @@ def entry_of(row: Row, number: int) -> tuple[Any, Any]:
 
 
 @inlined
-def column_size(state: Any, source: int) -> int:
+def column_size(rows: GapRows, source: int) -> int:
     """Return how many arms have `source` in their row."""
-    if len(state.played) > 0:
-        return len(state.played)
-    return int(state.starts[source + 1] - state.starts[source])
+    if len(rows.played) > 0:
+        return len(rows.played)
+    return int(rows.starts[source + 1] - rows.starts[source])
 
 
 @inlined
-def columns_of(state: Any) -> tuple[Array, Array]:
+def columns_of(rows: GapRows) -> tuple[Array, Array]:
     """Return lower and upper bounds as `column_entry` finds them."""
-    if len(state.lower_by_column) > 0:
-        return state.lower_by_column, state.upper_by_column
-    return state.lower, state.upper
+    if len(rows.lower_by_column) > 0:
+        return rows.lower_by_column, rows.upper_by_column
+    return rows.lower, rows.upper
 
 
 @inlined
-def column_places(state: Any, source: int) -> tuple[int, int]:
+def column_places(rows: GapRows, source: int) -> tuple[int, int]:
     """Return where the column of an arm begins in whole tables, and how far one entry lies from the next."""
-    if len(state.lower_by_column) > 0:
-        return source * len(state.played), 1
-    return source, len(state.played)
+    if len(rows.lower_by_column) > 0:
+        return source * len(rows.played), 1
+    return source, len(rows.played)
 
 
 @inlined
-def column_entry(state: Any, source: int, number: int) -> tuple[Any, Any]:
+def column_entry(rows: GapRows, source: int, number: int) -> tuple[Any, Any]:
     """Return an arm that has `source` in its row, and the place of its bounds in `columns_of`."""
-    if len(state.played) > 0:
-        first, step = column_places(state, source)
+    if len(rows.played) > 0:
+        first, step = column_places(rows, source)
         return np.uint64(number), np.uint64(first) + np.uint64(step) * np.uint64(number)
-    column = np.uint64(state.starts[source]) + np.uint64(number)
-    return np.uint64(state.rows[column]), np.uint64(state.places[column])
+    column = np.uint64(rows.starts[source]) + np.uint64(number)
+    return np.uint64(rows.rows[column]), np.uint64(rows.places[column])
 
 
 @compiled
@@ -237,13 +261,13 @@ def bring_forward(played: Array, counts: Array, source: int) -> None:
 
 
 @inlined
-def begin_plays(state: Any, source: int) -> None:
+def begin_plays(rows: GapRows, counts: Array, source: int) -> None:
     """List an arm that has its first reward, and split kinds whose arms have different bounds to it."""
-    if len(state.played) > 0:
-        bring_forward(state.played, state.counts, source)
-        lower, upper = columns_of(state)
-        start, step = column_places(state, source)
-        split_kinds(state.kinds, lower, upper, start, step)
+    if len(rows.played) > 0:
+        bring_forward(rows.played, counts, source)
+        lower, upper = columns_of(rows)
+        start, step = column_places(rows, source)
+        split_kinds(rows.kinds, lower, upper, start, step)
 
 
 @inlined
@@ -264,32 +288,32 @@ def split_by_all(kinds: Array, counts: Array, lower: Array, upper: Array, by_col
             split_kinds(kinds, lower, upper, arm * n_arms if by_columns else arm, 1 if by_columns else n_arms)
 
 
-def fill_plays(state: Any) -> None:
-    """List the arms with rewards, and find the kinds, of a state that was given counts at once."""
-    if len(state.played):
-        state.played[:] = np.argsort(state.counts == 0, kind="stable")
-        lower, upper = columns_of(state)
-        split_by_all(state.kinds, state.counts, lower, upper, lower is not state.lower)
+def fill_plays(rows: GapRows, counts: Array) -> None:
+    """List the arms with rewards, and find the kinds, of arms that were given counts at once."""
+    if len(rows.played):
+        rows.played[:] = np.argsort(counts == 0, kind="stable")
+        lower, upper = columns_of(rows)
+        split_by_all(rows.kinds, counts, lower, upper, lower is not rows.lower)
 
 
-def narrow_rows(state: Any, n_columns: int) -> Any:
-    """Return a state with the same rewards whose rows hold the arms played most, and each arm itself."""
-    n_arms = len(state.counts)
-    kept = np.argsort(-state.counts, kind="stable")[:n_columns]
+def narrow_rows(rows: GapRows, counts: Array, n_columns: int) -> GapRows:
+    """Return rows that hold the arms played most, and each arm itself."""
+    n_arms = len(counts)
+    kept = np.argsort(-counts, kind="stable")[:n_columns]
     lower, upper = np.zeros((n_arms, len(kept) + 1)), np.full((n_arms, len(kept) + 1), math.inf)
     upper[:, -1] = 0.0  # the arm itself
     for number, other in enumerate(kept.tolist()):
-        if len(state.played):
-            rows, places = np.arange(n_arms), np.arange(n_arms) * n_arms + other
+        if len(rows.played):
+            arms, places = np.arange(n_arms), np.arange(n_arms) * n_arms + other
         else:
-            column = slice(state.starts[other], state.starts[other + 1])
-            rows, places = state.rows[column], state.places[column]
-        lower[rows, number], upper[rows, number] = state.lower[places], state.upper[places]
+            column = slice(rows.starts[other], rows.starts[other + 1])
+            arms, places = rows.rows[column], rows.places[column]
+        lower[arms, number], upper[arms, number] = rows.lower[places], rows.upper[places]
     is_there = np.ones(lower.shape, np.bool_)
     is_there[kept, -1] = False  # these are in the row already
     others = np.column_stack([np.tile(kept, (n_arms, 1)), np.arange(n_arms)])
     none, nothing = np.zeros(0, np.int64), np.zeros(0)
-    return state._replace(
+    return rows._replace(
         indptr=np.concatenate([[0], np.cumsum(is_there.sum(axis=1))]),
         others=others[is_there],
         lower=lower[is_there],

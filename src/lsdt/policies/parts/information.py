@@ -43,8 +43,8 @@ def put_interval(state: Any, arm: int, leader: int, q: float, low: Array, high: 
     row = row_of(state, arm)
     for number in range(np.uint64(row.size)):
         place, other = entry_of(row, number)
-        low[other] = q - state.upper[place]
-        high[other] = min(high[other], q - state.lower[place])
+        low[other] = q - state.rows.upper[place]
+        high[other] = min(high[other], q - state.rows.lower[place])
     if state.family == BERNOULLI:
         for other in range(len(low)):
             low[other] = min(max(low[other], 0.0), 1.0)
@@ -54,8 +54,8 @@ def put_interval(state: Any, arm: int, leader: int, q: float, low: Array, high: 
 @inlined
 def expected_mean(state: Any, arm: int, low: float, high: float, near_low: float, near_high: float) -> float:
     """Return the mean of an arm as the leader explains it, inside [low, high]."""
-    if state.counts[arm] > 0:
-        return min(max(seen_mean(state.family, state.means[arm]), low), high)
+    if state.tallies.counts[arm] > 0:
+        return min(max(seen_mean(state.family, state.tallies.means[arm]), low), high)
     return low if low > near_high else min(high, near_high)
 
 
@@ -78,12 +78,12 @@ def weigh_arms(state: Any, challenger: int) -> None:
 @compiled
 def neglected_arm(state: Any, allowed: Allowed) -> int:
     """Return the arm that was played least if that is less than it must be, else nobody."""
-    fewest = NOBODY
-    for arm in range(len(state.counts)):
-        if is_allowed(allowed, arm) and (fewest == NOBODY or state.counts[arm] < state.counts[fewest]):
+    fewest, counts = NOBODY, state.tallies.counts
+    for arm in range(len(counts)):
+        if is_allowed(allowed, arm) and (fewest == NOBODY or counts[arm] < counts[fewest]):
             fewest = arm
-    share = float(state.total[0]) / len(state.counts)
-    return fewest if state.counts[fewest] < math.sqrt(share) - _GRACE else NOBODY
+    share = float(state.total[0]) / len(counts)
+    return fewest if counts[fewest] < math.sqrt(share) - _GRACE else NOBODY
 
 
 @compiled
@@ -94,12 +94,12 @@ def most_telling(state: Any, allowed: Allowed, challenger: int) -> int:
         state.worth[state.leader[0]] = 1.0
     else:
         weigh_arms(state, challenger)
-    best = NOBODY
-    for arm in range(len(state.counts)):
+    best, worth, counts = NOBODY, state.worth, state.tallies.counts
+    for arm in range(len(counts)):
         if is_allowed(allowed, arm) and (
             best == NOBODY
-            or state.worth[arm] > state.worth[best]
-            or (state.worth[arm] == state.worth[best] and state.counts[arm] > state.counts[best])
+            or worth[arm] > worth[best]
+            or (worth[arm] == worth[best] and counts[arm] > counts[best])
         ):
             best = arm
     return best

@@ -49,8 +49,8 @@ def put_row(state: Any, arm: int, lower: Array, upper: Array) -> None:
     row = row_of(state, arm)
     for number in range(np.uint64(row.size)):
         place, other = entry_of(row, number)
-        lower[other] = state.lower[place]
-        upper[other] = state.upper[place]
+        lower[other] = state.rows.lower[place]
+        upper[other] = state.rows.upper[place]
 
 
 @inlined
@@ -67,7 +67,7 @@ def leader_gain(state: Any, leader: int, q: float, lower: float, upper: float) -
 def put_free_evidence(state: Any, free: Array, point: Array) -> None:
     """Put the least evidence against every arm without a leader into `free`, and where it is into `point`."""
     for arm in range(len(free)):
-        kind = state.kinds[arm]
+        kind = state.rows.kinds[arm]
         if kind < arm:
             free[arm], point[arm] = free[kind], point[kind]
         else:
@@ -79,13 +79,13 @@ def put_settled(state: Any, leader: int, settled: Array) -> None:
     """Mark the leader and the arms that relations keep within the tolerance of it."""
     settled[:] = False
     settled[leader] = True
-    n_arms = len(settled)
+    rows, n_arms, most = state.rows, len(settled), state.tolerance * SETTLED
     for arm in range(n_arms):
-        if len(state.played) > 0:
-            settled[arm] |= state.upper[arm * n_arms + leader] <= state.tolerance * SETTLED
-    if len(state.played) == 0:
-        for column in range(state.starts[leader], state.starts[leader + 1]):
-            settled[state.rows[column]] |= state.upper[state.places[column]] <= state.tolerance * SETTLED
+        if len(rows.played) > 0:
+            settled[arm] |= rows.upper[arm * n_arms + leader] <= most
+    if len(rows.played) == 0:
+        for column in range(rows.starts[leader], rows.starts[leader + 1]):
+            settled[rows.rows[column]] |= rows.upper[rows.places[column]] <= most
 
 
 @compiled
@@ -96,7 +96,7 @@ def leader_evidence(
 
     Rivals come in ascending order of their evidence without a leader, a lower bound of that with one.
     """
-    least, kinds = math.inf, state.kinds
+    least, kinds = math.inf, state.rows.kinds
     solved = np.full(len(free), math.nan)  # by kind
     for arm in order:
         if settled[arm]:
@@ -118,7 +118,7 @@ def put_leader_bounds(
     bound[:] = math.inf
     open_, n_open = np.arange(n_arms), n_arms
     lower, upper, spare = np.empty(n_arms), np.empty(n_arms), np.empty(n_arms)
-    is_whole = len(narrow.others) == len(state.others)
+    is_whole = len(narrow.rows.others) == len(state.rows.others)
     gaps = upper if is_whole else np.empty(n_arms)
     for arm in order:
         if n_open == 0 or free[arm] == math.inf:
@@ -187,11 +187,11 @@ def put_evidence(
     for arm in range(n_arms):
         evidence[arm] = math.inf
         if not settled[arm]:
-            kind = narrow.kinds[arm]
+            kind = narrow.rows.kinds[arm]
             if math.isnan(solved[kind]):
                 solved[kind] = least_evidence(narrow, arm, leader, state.tolerance, point[arm])[2]
             evidence[arm] = solved[kind]
-    if len(narrow.others) != len(state.others):
+    if len(narrow.rows.others) != len(state.rows.others):
         settled[:] = False  # from here on: whether it was solved for on its whole row
         for _ in range(most_solved):
             strongest = 0
@@ -219,9 +219,11 @@ def name_leader(state: Any, most_terms: int = _MOST_TERMS, n_columns: int = _COL
 
     Rows with more than `most_terms` terms in all are cut to the `n_columns` arms that were played most.
     """
-    n_arms = len(state.counts)
-    n_terms = len(state.others) if len(state.played) == 0 else n_arms * np.count_nonzero(state.counts)
-    narrow = state if n_terms <= most_terms else narrow_rows(state, n_columns)
+    rows, counts, n_arms = state.rows, state.tallies.counts, len(state.tallies.counts)
+    n_terms = len(rows.others) if len(rows.played) == 0 else n_arms * np.count_nonzero(counts)
+    narrow = state
+    if n_terms > most_terms:
+        narrow = state._replace(rows=narrow_rows(rows, counts, n_columns))
     free, point, evidence = np.empty(n_arms), np.empty(n_arms), np.empty(n_arms)
     put_free_evidence(narrow, free, point)
     order = np.argsort(free, kind="stable")

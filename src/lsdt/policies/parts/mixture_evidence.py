@@ -35,7 +35,7 @@ for log M at theta = m, where M is least for rewards of mean m. Then
 which is convex in theta as log M is, and less than log(2) / 2 below what the worst rewards make it. Without
 pending decisions both sides are the same.
 
-States have the fields that `evidence_fields` returns.
+States have the fields that `evidence_fields` returns, beside ``family``, ``variance`` and ``tallies``.
 """
 
 from __future__ import annotations
@@ -78,31 +78,28 @@ class Seen(NamedTuple):
 
 
 def evidence_fields(bounds: MutualBounds, family: int) -> dict[str, Any]:
-    """Return the fields for bounds among arms, those of `rows_of` included, with nothing played yet.
+    """Return the fields for bounds among arms, ``rows`` included, with nothing played yet.
 
     ``odds`` and ``silence`` are the logarithms of c / (1 - c) and of 1 - c, ``total`` is the number of
-    rewards. ``counts`` are decisions, of which ``pending`` have no reward yet (none, for the policy).
-    ``lowest`` is the least that the term of each arm can be, ``lowest_sum`` the sum of these.
+    rewards. The counts of ``tallies`` are decisions, of which ``pending`` have no reward yet (none, for the
+    policy). ``lowest`` is the least that the term of each arm can be, ``lowest_sum`` the sum of these.
     """
     n_arms = len(bounds.indptr) - 1
     none, share = np.zeros(n_arms), min(0.5, _SPEAKERS / n_arms)
     rows = rows_of(bounds, family, by_columns=False)
-    for name, factor in (("lower", 1.0 - _GIVE), ("floor", 1.0 - _GIVE), ("upper", 1.0 + _GIVE)):
-        rows[name] = rows[name] * factor  # one after the other: each may be a large table
+    rows = rows._replace(lower=rows.lower * (1.0 - _GIVE), floor=rows.floor * (1.0 - _GIVE))
+    rows = rows._replace(upper=rows.upper * (1.0 + _GIVE))  # by itself: each may be a large table
     return {
         "odds": math.log(share / (1.0 - share)),
         "silence": math.log1p(-share),
         "total": np.zeros(1),
-        "counts": none,
         "pending": none,
-        "sums": none,
-        "means": none,
         "tops": none,
         "base": none,
         "top_base": none,
         "lowest": none,
         "lowest_sum": np.zeros(1),
-        **rows,
+        "rows": rows,
     }
 
 
@@ -138,8 +135,8 @@ def own_log_m(family: int, count: int, mean: float, base: float) -> float:
 def seen_of(state: Any, arm: int) -> Seen:
     """Return what counts of an arm now."""
     family = state.family
-    mean, top = seen_mean(family, state.means[arm]), seen_mean(family, state.tops[arm])
-    return Seen(state.counts[arm], mean, state.base[arm], top, state.top_base[arm])
+    mean, top = seen_mean(family, state.tallies.means[arm]), seen_mean(family, state.tops[arm])
+    return Seen(state.tallies.counts[arm], mean, state.base[arm], top, state.top_base[arm])
 
 
 @inlined
@@ -175,7 +172,7 @@ def evidence_term(state: Any, seen: Seen, low: float, high: float) -> tuple[floa
 @inlined
 def lowest_term(state: Any, arm: int) -> float:
     """Return the least that the term of an arm can be: that of its own mean; nothing without decisions."""
-    if state.counts[arm] == 0:
+    if state.tallies.counts[arm] == 0:
         return 0.0
     return evidence_term(state, seen_of(state, arm), -math.inf, math.inf)[0]
 
@@ -183,10 +180,10 @@ def lowest_term(state: Any, arm: int) -> float:
 @compiled
 def count_arm(state: Any, arm: int) -> None:
     """Find what follows for the term of one arm from its counts, its pending decisions and its sum."""
-    family, count = state.family, state.counts[arm]
-    state.means[arm] = state.sums[arm] / count
-    state.tops[arm] = (state.sums[arm] + state.pending[arm]) / count
-    mean, top = seen_mean(family, state.means[arm]), seen_mean(family, state.tops[arm])
+    family, count = state.family, state.tallies.counts[arm]
+    state.tallies.means[arm] = state.tallies.sums[arm] / count
+    state.tops[arm] = (state.tallies.sums[arm] + state.pending[arm]) / count
+    mean, top = seen_mean(family, state.tallies.means[arm]), seen_mean(family, state.tops[arm])
     base = base_term(family, count, mean)
     top_base = base
     if mean != top:
@@ -209,13 +206,14 @@ def reach_up(lower: float, is_leader: bool, tolerance: float) -> float:
 @inlined
 def least_mean(state: Any, arm: int, leader: int, tolerance: float) -> float:
     """Return the least mean of an arm that is the best, by more than the tolerance if there is a leader."""
-    return max(state.floor[arm], tolerance) if leader >= 0 else state.floor[arm]
+    return max(state.rows.floor[arm], tolerance) if leader >= 0 else state.rows.floor[arm]
 
 
 @compiled
 def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) -> tuple[float, float, float]:
     """Return the evidence against `arm` being the best with mean q, its slope and its bend."""
-    row, lowest, is_cut = row_of(state, arm), state.lowest, len(state.played) == 0
+    rows, row, lowest = state.rows, row_of(state, arm), state.lowest
+    is_cut = len(rows.played) == 0
     value, slope, bend, met = state.lowest_sum[0] if is_cut else 0.0, 0.0, 0.0, False
     for number in range(np.uint64(row.size)):
         place, other, count = term_of(row, number)
@@ -226,7 +224,7 @@ def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) 
         if count > 0:
             if is_cut:
                 value -= lowest[other]
-            low, high = q - state.upper[place], q - reach_up(state.lower[place], is_leader, tolerance)
+            low, high = q - rows.upper[place], q - reach_up(rows.lower[place], is_leader, tolerance)
             seen = seen_of(state, other)
             if low <= seen.top and seen.mean <= high:
                 value += lowest[other]
@@ -235,7 +233,7 @@ def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) 
                 value += terms[0]
                 slope += terms[1]
                 bend += terms[2]
-    if leader >= 0 and not met and state.counts[leader] > 0:  # rows of very many arms hold near ones only
+    if leader >= 0 and not met and state.tallies.counts[leader] > 0:  # rows of very many arms are cut
         terms = evidence_term(state, seen_of(state, leader), -math.inf, q - tolerance)
         value += terms[0] - lowest[leader]
         slope += terms[1]
@@ -256,9 +254,9 @@ def least_between(state: Any, arm: int, leader: int, tolerance: float) -> tuple[
         met = met or is_leader
         if count > 0:
             seen = seen_of(state, other)
-            left = min(left, seen.top + state.upper[place])
-            right = max(right, seen.mean + reach_up(state.lower[place], is_leader, tolerance))
-    if leader >= 0 and not met and state.counts[leader] > 0:
+            left = min(left, seen.top + state.rows.upper[place])
+            right = max(right, seen.mean + reach_up(state.rows.lower[place], is_leader, tolerance))
+    if leader >= 0 and not met and state.tallies.counts[leader] > 0:
         right = max(right, seen_of(state, leader).mean + tolerance)
     if left >= right:  # nothing speaks against the means in between; the least is nearest to the leader's
         left = right if right > -math.inf else min(left, 0.0)
@@ -308,9 +306,9 @@ def least_evidence(
 @compiled
 def rounding(state: Any, arm: int, leader: int, value: float) -> float:
     """Return more than rounding can have added to a sum of terms: logarithms of gamma lose some digits."""
-    if len(state.played) == 0:  # terms of arms outside the row count too
+    if len(state.rows.played) == 0:  # terms of arms outside the row count too
         return 1e-9 * (1.0 + abs(value)) + 1e-13 * float(state.total[0])
-    size, row = float(state.counts[leader]) if leader >= 0 else 0.0, row_of(state, arm)
+    size, row = float(state.tallies.counts[leader]) if leader >= 0 else 0.0, row_of(state, arm)
     for number in range(np.uint64(row.size)):
         count = term_of(row, number)[2]
         if count < 0:

@@ -41,7 +41,7 @@ class Ahead(NamedTuple):
 @inlined
 def likely_mean(state: Any, arm: int, stream: Array) -> float:
     """Draw a mean of a played arm from what its rewards leave open."""
-    count, mean = float(state.counts[arm]), seen_mean(state.family, state.means[arm])
+    count, mean = float(state.tallies.counts[arm]), seen_mean(state.family, state.tallies.means[arm])
     if state.family == BERNOULLI:
         return beta(stream, count * mean + 0.5, count * (1.0 - mean) + 0.5)
     return mean + math.sqrt(state.variance / count) * normal(stream)
@@ -52,16 +52,16 @@ def draw_means(state: Any, best: int, stream: Array, means: Array) -> None:
     """Draw means of all arms that fit rewards and relations, that of `best` being the largest."""
     spread = _SPREAD * math.sqrt(state.variance)
     top = 1.0 - uniform(stream)
-    if state.counts[best] > 0:
+    if state.tallies.counts[best] > 0:
         top = likely_mean(state, best, stream)
     if state.family == BERNOULLI:
-        top = min(max(top, state.floor[best]), 1.0)
+        top = min(max(top, state.rows.floor[best]), 1.0)
     low, high = state.low, state.high
     put_interval(state, best, NOBODY, top, low, high)
     for arm in range(len(means)):
         least = max(low[arm], high[arm] - spread)
         mean = least + (high[arm] - least) * uniform(stream)
-        if state.counts[arm] > 0:
+        if state.tallies.counts[arm] > 0:
             mean = likely_mean(state, arm, stream)
         means[arm] = min(max(mean, low[arm]), high[arm])
 
@@ -80,7 +80,7 @@ def sum_of_rewards(state: Any, mean: float, count: int, stream: Array) -> float:
 @compiled
 def tries_ahead(state: Any, means: Array, goal: float, most: int, stream: Array) -> int:
     """Return after how many tries all evidence reaches the goal if arms have these means; at most `most`."""
-    gone, everything = 0, Allowed(True, np.ones(len(state.counts), np.bool_))
+    gone, everything = 0, Allowed(True, np.ones(len(state.tallies.counts), np.bool_))
     while gone < most:
         arm = arm_to_play(state, everything)
         if state.evidence[0] >= goal:
@@ -93,7 +93,7 @@ def tries_ahead(state: Any, means: Array, goal: float, most: int, stream: Array)
 
 def play_ahead(state: Any, goal: float) -> Ahead:
     """Return about how many more tries it takes, from a state that has learned all rewards."""
-    n_arms = len(state.counts)
+    n_arms = len(state.tallies.counts)
     if n_arms > _MOST_ARMS:
         return Ahead(None, f"with {n_arms:,} candidates it would take too long to play ahead")
     means, runs = np.empty(n_arms), np.empty(_RUNS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,23 +11,37 @@ from lsdt.kernel.jit import Array, inlined
 from lsdt.kernel.special import divergence, upper_mean
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import Allowed
+    from lsdt.kernel.state import Allowed, Reals, Wholes
+
+
+class Tallies(NamedTuple):
+    """How often each arm was played, and sum and mean of what it paid."""
+
+    counts: Wholes
+    sums: Reals
+    means: Reals
+
+
+def new_tallies(n_arms: int) -> Tallies:
+    """Return the tallies of arms that were never played."""
+    none = np.zeros(n_arms)
+    return Tallies(none, none, none)
 
 
 @inlined
-def add_reward(counts: Array, sums: Array, means: Array, arm: int, reward: float) -> None:
+def add_reward(tallies: Tallies, arm: int, reward: float) -> None:
     """Count a reward. Means are sums over counts, so that equal rewards in any order tie exactly."""
-    counts[arm] += 1
-    sums[arm] += reward
-    means[arm] = sums[arm] / counts[arm]
+    tallies.counts[arm] += 1
+    tallies.sums[arm] += reward
+    tallies.means[arm] = tallies.sums[arm] / tallies.counts[arm]
 
 
-def fill_tallies(state: Any, counts: Array, sums: Array) -> None:
-    """Put counts and sums that need not be whole into a state; counts are rounded, means stay."""
+def fill_tallies(tallies: Tallies, counts: Array, sums: Array) -> None:
+    """Put in counts and sums that need not be whole; counts are rounded, means stay."""
     whole = np.rint(counts)
-    state.counts[:] = whole
-    state.means[:] = np.divide(sums, counts, np.zeros(len(counts)), where=whole > 0.0)
-    state.sums[:] = whole * state.means
+    tallies.counts[:] = whole
+    tallies.means[:] = np.divide(sums, counts, np.zeros(len(counts)), where=whole > 0.0)
+    tallies.sums[:] = whole * tallies.means
 
 
 @inlined
@@ -72,9 +86,9 @@ def argmax_linear(means: Array, isq: Array, x: float, allowed: Allowed) -> int:
 
 
 @inlined
-def empirical_best(counts: Array, means: Array, allowed: Allowed) -> int:
+def empirical_best(tallies: Tallies, allowed: Allowed) -> int:
     """Return the played arm with the largest mean, or -1 when none was played."""
-    best = -1
+    counts, means, best = tallies.counts, tallies.means, -1
     for arm in range(len(counts)):
         if counts[arm] > 0 and (best < 0 or means[arm] > means[best]) and is_allowed(allowed, arm):
             best = arm

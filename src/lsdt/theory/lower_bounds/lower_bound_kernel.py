@@ -13,11 +13,14 @@ than P1 needs; `lower_bound` lets them share.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lsdt.kernel.jit import Array, compiled, inlined
+
+if TYPE_CHECKING:
+    from lsdt.kernel.state import FixedWholes
 
 
 class Classes(NamedTuple):
@@ -26,11 +29,11 @@ class Classes(NamedTuple):
     The arms of component d are ``component_arms[component_starts[d]:component_starts[d + 1]]``.
     """
 
-    class_of: Array
-    component_of: Array
-    class_component: Array
-    component_starts: Array
-    component_arms: Array
+    class_of: FixedWholes
+    component_of: FixedWholes
+    class_component: FixedWholes
+    component_starts: FixedWholes
+    component_arms: FixedWholes
 
 
 @inlined

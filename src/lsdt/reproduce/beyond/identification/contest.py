@@ -160,7 +160,7 @@ def identified(
     counts, sums = np.zeros(len(means), np.int64), np.zeros(len(means))
     tries = 0
     while True:
-        counts[begun.arms], sums[begun.arms] = state.counts, state.sums
+        counts[begun.arms], sums[begun.arms] = state.tallies.counts, state.tallies.sums
         verdict = rule.judge(counts, sums)
         if verdict.least >= goal or tries >= most:
             return tries, float(gaps[verdict.arms[verdict.leader]])
