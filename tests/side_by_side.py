@@ -10,7 +10,7 @@ import lsdt
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.special import BERNOULLI
-from naive.policies import TWINS
+from naive.policies import HEAVY_TWINS, TWINS
 from naive.streams import CHOICE, TOSS, Stream
 from naive.worlds import world_of
 
@@ -23,7 +23,6 @@ COMPLETE = {
     "ossb",
     "imed_ub",
     "uts",
-    "lsdt_csi_truncated",
 }
 CONNECTED = {"osub", "imed_ub", "uts"}
 
@@ -58,7 +57,8 @@ def begin_both(name, problem, horizon, key, **parameters):
     if name == "soft_closure":
         given = {"draws": draws_of(state)}
     world = world_of(problem.side, problem.rewards, horizon)
-    twin = TWINS[name](world, Stream(*key), **parameters, **given)
+    twins = HEAVY_TWINS if parameters.get("tails") == "heavy" else TWINS
+    twin = twins[name](world, Stream(*key), **parameters, **given)
     assert begun.arms.tolist() == twin.arms
     return begun.player, twin
 

@@ -55,7 +55,7 @@ def agents():
     found += [(f"{name} on many", lsdt.Agent(MANY, name)) for name in ("ucb1", "lsdt_csi")]
     known = lsdt.Agent(FULL, "ucb1", prior=([0, 1, 1], [1.0, 0.0, 1.0]))
     law = lsdt.rewards.student_t(1.5)
-    return [*found, ("a prior", known), ("tails", lsdt.Agent(FULL, "ucb1_truncated", rewards=law))]
+    return [*found, ("a prior", known), ("tails", lsdt.Agent(FULL, "ucb1:tails=heavy", rewards=law))]
 
 
 def opened(blob):

@@ -217,7 +217,7 @@ def test_a_lost_reward_does_not_stop_epochs():
 def test_truncated_means_are_what_counts_under_heavy_tails():
     side = lsdt.SideInformation(2, epsilon=0.1)
     law = lsdt.rewards.student_t(degrees=1.5)
-    agent = lsdt.Agent(side, "ucb1_truncated", rewards=law)
+    agent = lsdt.Agent(side, "ucb1:tails=heavy", rewards=law)
     for _ in range(200):
         agent.observe(0, 0.5)
         agent.observe(1, 0.0)
@@ -277,8 +277,8 @@ def test_auto_says_why():
         (unknown, "gaussian", "imed on propagation"),
         (lsdt.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
         (partial, lsdt.rewards.exponential(), "ucb1 on propagation (tails=light)"),
-        (partial, lsdt.rewards.pareto(1.5), "ucb1_truncated on propagation"),
-        (partial, lsdt.rewards.pareto(2.5), "ucb1_truncated on propagation"),
+        (partial, lsdt.rewards.pareto(1.5), "ucb1 on propagation (tails=heavy)"),
+        (partial, lsdt.rewards.pareto(2.5), "ucb1 on propagation (tails=heavy)"),
         (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),
         (lsdt.SideInformation(1_001, [(0, 1)], epsilon=0.1), "bernoulli", "lsdt_closure"),
         (

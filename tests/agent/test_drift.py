@@ -135,6 +135,6 @@ def test_bad_risks_and_heavy_tails_are_refused():
         agent.drift(0)
     with pytest.raises(InvalidInput, match="risk must lie between 0 and 1"):
         agent.drift(2)
-    heavy = lsdt.Agent(ARMS, "ucb1_truncated", rewards=lsdt.rewards.pareto(2.5))
+    heavy = lsdt.Agent(ARMS, "ucb1:tails=heavy", rewards=lsdt.rewards.pareto(2.5))
     with pytest.raises(Unsupported, match="for rewards with Gaussian tails only"):
         heavy.drift()

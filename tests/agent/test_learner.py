@@ -48,7 +48,7 @@ def test_known_rewards_are_no_plays():
     # Beta(2 rate + 3, 2 (1 - rate) + 1) with the rate (3 + 1) / (6 + 2)
     assert best.mean == pytest.approx((2 * 0.5 + 3) / (2 + 4))
     assert "after 0 of 1 reward and 5 known before" in best.text
-    unplayed = lsdt.Agent(SIDE, "ucb1_truncated", prior=(["tea"], [0.5]))  # its score is a mean
+    unplayed = lsdt.Agent(SIDE, "ucb1:tails=heavy", prior=(["tea"], [0.5]))  # its score is a mean
     assert unplayed.to_frame().score.tolist()[2] == 0.5
 
 

@@ -121,7 +121,7 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(Unsupported, match="lsdt_psi cannot learn what others were told: .* can are .*ucb1"):
         lsdt.Agent(SIDE, "lsdt_psi", horizon=99).merge(agent)
     with pytest.raises(Unsupported, match="truncated means need every single reward"):
-        lsdt.Agent(SIDE, "ucb1_truncated").merge(agent)
+        lsdt.Agent(SIDE, "ucb1:tails=heavy").merge(agent)
     assert agent.n_told == 0
 
 

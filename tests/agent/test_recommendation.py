@@ -113,7 +113,7 @@ def test_where_relations_do_not_count_it_is_said_why():
     wrong = lsdt.Agent(lsdt.SideInformation(3, [(0, 1)], [(1, 2)], epsilon=0.1), "ts")
     circle = [(a, b) for b in range(4) for a in range(b)]
     impossible = lsdt.Agent(lsdt.SideInformation(4, dissimilar=circle, epsilon=0.4), "ts")
-    heavy = lsdt.Agent(wrong.side, "ucb1_truncated", rewards=lsdt.rewards.student_t(3.0))
+    heavy = lsdt.Agent(wrong.side, "ucb1:tails=heavy", rewards=lsdt.rewards.student_t(3.0))
     reasons = ["epsilon is unknown", "suspects() says which", "no means were found", "heavy tails"]
     for agent, why in zip((sizeless, wrong, impossible, heavy), reasons, strict=True):
         for _ in range(200):

@@ -19,7 +19,7 @@ from attack.outcome import Outcome
 from attack.processes import environment
 
 # Policies without an offline step: there is little but their own code to compile.
-POLICIES = ("ucb1", "ts", "ts_gaussian", "moss", "imed", "kl_ucb", "ucb1_truncated", "osub", "imed_ub", "uts")
+POLICIES = ("ucb1", "ts", "ts_gaussian", "moss", "imed", "kl_ucb", "osub", "imed_ub", "uts")
 _AT_ONCE = 8
 _LONGEST = 300.0
 

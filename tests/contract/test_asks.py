@@ -37,9 +37,7 @@ CACHES = {
     "moss": {"cursor", "tree"},
     "kl_ucb": {"cursor"},
     "imed": {"cursor"},
-    "ucb1_truncated": {"cursor"},
     "lsdt_csi": {"cursor", "class_tree", "trees"},
-    "lsdt_csi_truncated": {"cursor"},
     "ckl_ucb": {"cursor", "point", "cost", "slope", "solved"},
     "ossb": {"solved", "rates"},
     "lsdt_closure": {"largest", "solved", *_CLOSURE},
@@ -210,7 +208,7 @@ def test_an_agent_is_restored_from_its_log_without_choosing_again(variant, monke
 
 
 # What shows that asks matter: epochs with many arms in turn, and exploration that is forced.
-SHOWN = {"lsdt_psi": OPEN, "lsdt_psi_truncated": OPEN}
+SHOWN = {"lsdt_psi": OPEN}
 
 
 @pytest.mark.parametrize("variant", COUNTING)

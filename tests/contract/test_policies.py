@@ -18,6 +18,7 @@ from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.policy import parse_policy
 from lsdt.policies.registry import BUILT_IN, specification
+from lsdt.policies.specification import Choice
 
 ROOT = Path(__file__).parent.parent.parent
 GAUSSIAN = RewardModel("gaussian", 1.0)
@@ -31,7 +32,7 @@ VARIANTS = [
     *BUILT_IN,
     *(f"lsdt_csi:index={index}" for index in ("moss", "kl_ucb", "gaussian_ts")),
     "lsdt_ts_psi:elimination=least_likely",
-    *(f"{name}:b=0.3" for name in ("ucb1", "lsdt_csi", "lsdt_psi")),  # light tails
+    *(f"{name}:{tails}" for name in ("ucb1", "lsdt_csi", "lsdt_psi") for tails in ("b=0.3", "tails=heavy")),
 ]
 
 
@@ -154,7 +155,12 @@ def test_flags_say_what_the_state_has(name):
     """A policy that eliminates keeps who is left; one that truncates cannot start again from sums."""
     declared = specification(name)
     assert declared.eliminates == ({"alive", "gone_at"} <= set(declared.state._fields))
-    assert declared.learns_from_sums != ("kept" in declared.state._fields)
+    words = {
+        word for each in declared.parameters if isinstance(each, Choice) for word in each.truncating_words
+    }
+    assert bool(words) == ("truncation" in declared.state._fields)
+    assert lsdt.Policy(name).learns_from_sums
+    assert not any(lsdt.Policy(name, tails=word).learns_from_sums for word in words)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -16,7 +16,7 @@ from lsdt.policies.registry import BUILT_IN, specification
 from lsdt.storage import open_store
 from side_by_side import learn_one_by_one
 
-WITHOUT_PRIOR = {"lsdt_psi", "lsdt_psi_truncated", "lsdt_ts_psi", "osub", "moss"}
+WITHOUT_PRIOR = {"lsdt_psi", "lsdt_ts_psi", "osub", "moss"}
 WITH_PRIOR = [variant for variant in VARIANTS if variant.partition(":")[0] not in WITHOUT_PRIOR]
 
 rng = np.random.default_rng(8)

@@ -29,8 +29,7 @@ TWINS = {
     "imed": Imed,
     "imed_ub": ImedUb,
     "uts": Uts,
-    "ucb1_truncated": Ucb1Truncated,
-    "lsdt_csi_truncated": LsdtCsiTruncated,
-    "lsdt_psi_truncated": LsdtPsiTruncated,
     "lsdt_watchful": LsdtWatchful,
 }
+
+HEAVY_TWINS = {"ucb1": Ucb1Truncated, "lsdt_csi": LsdtCsiTruncated, "lsdt_psi": LsdtPsiTruncated}

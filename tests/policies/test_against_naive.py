@@ -40,16 +40,16 @@ VARIANTS = [
     ("uts", {}),
     ("ucb1", {"tails": "light"}),
     ("ucb1", {"tails": "light", "alpha": 0.2, "b": 0.1}),
-    ("ucb1_truncated", {}),
-    ("ucb1_truncated", {"order": 1.4, "bound": 0.5, "width": 0.3}),
-    ("ucb1_truncated", {"order": 1.2, "width": 0.3}),
+    ("ucb1", {"tails": "heavy"}),
+    ("ucb1", {"tails": "heavy", "order": 1.4, "bound": 0.5, "width": 0.3}),
+    ("ucb1", {"tails": "heavy", "order": 1.2, "width": 0.3}),
     ("lsdt_csi", {"tails": "light"}),
     ("lsdt_csi", {"tails": "light", "sigma": 0.3, "b": 0.1}),
-    ("lsdt_csi_truncated", {}),
-    ("lsdt_csi_truncated", {"order": 1.4, "bound": 0.5, "width": 0.3}),
-    ("lsdt_psi_truncated", {}),
-    ("lsdt_psi_truncated", {"order": 1.4, "bound": 0.5, "width": 0.3}),
-    ("lsdt_psi_truncated", {"order": 1.2, "width": 0.05, "lambda_": 0.5}),
+    ("lsdt_csi", {"tails": "heavy"}),
+    ("lsdt_csi", {"tails": "heavy", "order": 1.4, "bound": 0.5, "width": 0.3}),
+    ("lsdt_psi", {"tails": "heavy"}),
+    ("lsdt_psi", {"tails": "heavy", "order": 1.4, "bound": 0.5, "width": 0.3}),
+    ("lsdt_psi", {"tails": "heavy", "order": 1.2, "width": 0.05, "lambda_": 0.5}),
 ]
 
 
@@ -168,8 +168,8 @@ def played(name, sigma, horizon, family="gaussian", numbers=NUMBERS, **parameter
         ("lsdt_psi", {"lambda_": 1.0}),
         ("lsdt_psi", {"beta": 0.1}),
         ("lsdt_psi", {"lambda_": 1.0, "b": 0.05}),
-        ("lsdt_psi_truncated", {"lambda_": 1.0, "width": 0.1}),
-        ("lsdt_psi_truncated", {"lambda_": 1.0, "order": 1.5, "bound": 0.5, "width": 0.1}),
+        ("lsdt_psi", {"tails": "heavy", "lambda_": 1.0, "width": 0.1}),
+        ("lsdt_psi", {"tails": "heavy", "lambda_": 1.0, "order": 1.5, "bound": 0.5, "width": 0.1}),
     ],
 )
 def test_lsdt_psi_where_it_eliminates(name, parameters, thorough):

@@ -11,28 +11,32 @@ import lsdt
 from lsdt.errors import Unsupported
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.paper import lsdt_psi, lsdt_psi_truncated
+from lsdt.policies.paper import lsdt_psi
 from lsdt.policies.parts import epochs
 
 Side = lsdt.SideInformation
 GAUSSIAN = RewardModel("gaussian", 1.0)
 COIN = RewardModel("bernoulli", 0.5)
-EVERY = lsdt.policies.available()
+HEAVY = ["ucb1:tails=heavy", "lsdt_csi:tails=heavy", "lsdt_psi:tails=heavy"]
+EVERY = [*lsdt.policies.available(), *HEAVY]
 NEED_COMPLETE = [
-    *("lsdt_csi", "lsdt_ts_csi", "lsdt_csi_truncated"),
+    *("lsdt_csi", "lsdt_ts_csi"),
     *("ossb", "osub", "imed_ub", "uts"),
 ]
 NEED_CONNECTED = ["osub", "imed_ub", "uts"]
 NEED_EPSILON = [
-    *("lsdt_psi", "lsdt_ts_psi", "lsdt_psi_truncated"),
+    *("lsdt_psi", "lsdt_ts_psi"),
     *("ckl_ucb", "lsdt_watchful", "lsdt_closure", "soft_closure"),
 ]
-NEED_HORIZON = ["lsdt_psi", "lsdt_ts_psi", "lsdt_psi_truncated", "moss"]
+NEED_HORIZON = ["lsdt_psi", "lsdt_ts_psi", "moss"]
 STAR = Side(4, similar=[(0, 1), (0, 2), (0, 3)], epsilon=1.0)
 
 
 def begin(name, side, rewards=GAUSSIAN, horizon=100, **parameters):
-    return lsdt.Policy(name, **parameters).begin(side, rewards, horizon, new_stream(1))
+    words = dict(word.split("=") for word in name.partition(":")[2].split(",") if word)
+    return lsdt.Policy(name.partition(":")[0], **words, **parameters).begin(
+        side, rewards, horizon, new_stream(1)
+    )
 
 
 def play(begun, rounds, reward=lambda arm: 0.5):
@@ -54,7 +58,7 @@ def test_a_single_arm_is_played_for_ever(name):
         assert play(begin(name, side, rewards, horizon), 35) == [0] * 35, f"{rewards}, {horizon} rounds"
 
 
-@pytest.mark.parametrize("name", ["lsdt_psi", "lsdt_psi_truncated", "lsdt_ts_psi"])
+@pytest.mark.parametrize("name", ["lsdt_psi", "lsdt_psi:tails=heavy", "lsdt_ts_psi"])
 def test_a_single_candidate_is_played_for_ever(name):
     """Best and worst arm are candidates, so only contradictions leave one of several: a square, and arm 4."""
     square = [(0, 1), (1, 2), (2, 3), (3, 0)]
@@ -85,7 +89,7 @@ def test_fewer_rounds_than_arms_begin_with_every_arm_once(name):
         (5, [(0, 1), (2, 3), (3, 4)], [[0, 1], [2], [4]]),  # classes per component
     ],
 )
-@pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi", "lsdt_csi_truncated"])
+@pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi", "lsdt_csi:tails=heavy"])
 def test_classes(name, n_arms, similar, classes):
     begun = begin(name, lsdt.complete(n_arms, similar, epsilon=0.1))
     layout = begun.player.state.layout
@@ -171,8 +175,8 @@ def test_last_epoch_with_other_tails():
     m = 5.5. Order 1.5, bound 1, width 1: (8 * 4^-m)^(1/3), so 4^m >= 8 * 512: m = 6.
     """
     assert lsdt_psi.narrow_from(1.0, 0.125, 2.0, 64.0) == pytest.approx(6.5)
-    assert lsdt_psi_truncated.narrow_from(1.0, 0.125, 2.0, 4.0, 1.0) == pytest.approx(5.5)
-    assert lsdt_psi_truncated.narrow_from(1.0, 0.125, 1.5, 1.0, 1.0) == pytest.approx(6.0)
+    assert lsdt_psi.narrow_truncated_from(1.0, 0.125, 2.0, 4.0, 1.0) == pytest.approx(5.5)
+    assert lsdt_psi.narrow_truncated_from(1.0, 0.125, 1.5, 1.0, 1.0) == pytest.approx(6.0)
     assert [epochs.last_epoch(10**9, narrow) for narrow in (-3.0, 6.5, 1e300)] == [-1, 7, 14]
 
 
@@ -242,7 +246,7 @@ def test_choices_are_plain_integers_of_the_candidates():
     assert set(play(begun, 30)) == {0, 4}
 
 
-@pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_csi_truncated", "lsdt_ts_csi"])
+@pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_csi:tails=heavy", "lsdt_ts_csi"])
 def test_partial_information_is_refused_though_all_is_known_of_the_candidates(name):
     """All pairs of the candidates may happen to be revealed, and the information is partial all the same."""
     means = np.random.default_rng(1).uniform(0.1, 0.9, 9)

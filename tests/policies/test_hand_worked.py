@@ -267,15 +267,15 @@ def test_lsdt_psi_for_light_tails():
 
 
 @pytest.mark.parametrize(("width", "rounds"), [(0.25, 26), (1.0, 60)])
-def test_lsdt_psi_truncated(width, rounds):
+def test_lsdt_psi_for_heavy_tails(width, rounds):
     """The same epochs: 5, 13 and 30 plays each; L = 4.605, 3.219, 1.833. order 2, bound 1.
 
     A reward of 1 is kept from sqrt(s / L) >= 1 on: s = 5 in epoch 0, s = 4 in epoch 1, s = 2 in epoch 2.
     Means of arm 0: 1/5, 10/13, 29/30. width 1/4: epoch 0: radius .240; epoch 1: .124: .224 <= .645, gone.
     width 1: epoch 1: .498: .598 > .271; epoch 2: .247: .347 <= .719, gone.
     """
-    given = {"lambda_": 1.0, "order": 2.0, "bound": 1.0, "width": width}
-    player = begin("lsdt_psi_truncated", Side(2, epsilon=0.1), COIN, **given)
+    given = {"tails": "heavy", "lambda_": 1.0, "order": 2.0, "bound": 1.0, "width": width}
+    player = begin("lsdt_psi", Side(2, epsilon=0.1), COIN, **given)
     for at in range(70):
         arm = player.select()
         assert arm == (at % 2 if at < rounds else 0)
@@ -284,16 +284,16 @@ def test_lsdt_psi_truncated(width, rounds):
             assert player.state.pool_kept.reshape(2, 3).tolist() == [[1.0, 1.0, 2.0], [0.0, 0.0, 0.0]]
 
 
-def test_lsdt_psi_truncated_at_the_end_is_ucb1_truncated():
+def test_lsdt_psi_for_heavy_tails_at_the_end_is_ucb1():
     """epsilon = 10^6: no epoch. order 2, bound 1, t = 3: L = 2.83, the first power of sqrt 2 above 2.197.
 
     Rewards 1, 0 of arm 0: 1 is beyond sqrt(1 / 2.83) = .59 and left out. width 4: 4 sqrt(2.83 / 2) = 4.757
     below 4 sqrt(2.83) = 6.727 of arm 1.
     """
-    far = {"side": Side(2, epsilon=1e6), "order": 2.0, "bound": 1.0}
-    player = after(begin("lsdt_psi_truncated", **far), *HALF)
+    far = {"side": Side(2, epsilon=1e6), "tails": "heavy", "order": 2.0, "bound": 1.0}
+    player = after(begin("lsdt_psi", **far), *HALF)
     assert (player.state.tallies.means.tolist(), player.select()) == ([0.0, 0.0], 1)
-    assert next_choice("lsdt_psi_truncated", (0, 1.0), **far) == 1  # never played: infinite
+    assert next_choice("lsdt_psi", (0, 1.0), **far) == 1  # never played: infinite
 
 
 def test_lsdt_psi_final_ucb():

@@ -26,7 +26,7 @@ def on_candidates(name, **parameters):
     return lsdt.Policy(name, on=None if "lsdt" in name else "paper", **parameters)
 
 
-@pytest.mark.parametrize("name", ["ucb1_truncated", "lsdt_csi_truncated"])
+@pytest.mark.parametrize("name", ["ucb1", "lsdt_csi"])
 def test_rewards_are_left_out_later(name):
     """order 2, bound 1: the s-th reward is left out beyond sqrt(s / L); L is 1, 1.41, 2.83 at t = 1, 2, 3.
 
@@ -34,25 +34,27 @@ def test_rewards_are_left_out_later(name):
     sqrt(2 / 1.41) = 1.19 and beyond sqrt(2 / 2.83) = .84. The third, .5, is within sqrt(3 / 2.83).
     """
     side = lsdt.complete(1, [])
-    policy = lsdt.Policy(name, order=2.0, bound=1.0)
+    policy = lsdt.Policy(name, tails="heavy", order=2.0, bound=1.0)
     player = policy.begin(side, RewardModel("gaussian", 1.0), None, new_stream(1)).player
     for reward, mean in ((1.0, 1.0), (1.1, 1.1 / 2), (0.5, 0.5 / 3), (1e300, 0.5 / 4)):
         player.update(0, reward)
-        assert player.state.means[0] == mean
-    if name == "lsdt_csi_truncated":
-        assert player.state.class_means[0] == player.state.means[0]
+        for tallies in (
+            (player.state.tallies,) if name == "ucb1" else (player.state.arms, player.state.classes)
+        ):
+            assert tallies.means[0] == mean
 
 
 def test_defaults_come_from_the_rewards():
     heavy = RewardModel("gaussian", 1.0, Tail(1.0, 0.0, 1.5, 8.0))
     bound = pytest.approx(5.0**1.5)  # (1 + 8^(2/3))^1.5
-    assert lsdt.Policy("ucb1_truncated").resolve(heavy) == {"order": 1.5, "bound": bound, "width": 4.0}
-    smaller = lsdt.Policy("ucb1_truncated", order=1.2).resolve(heavy)
+    expected = {"tails": "heavy", "order": 1.5, "bound": bound, "width": 4.0}
+    assert lsdt.Policy("ucb1", tails="heavy").resolve(heavy) == expected
+    smaller = lsdt.Policy("ucb1", tails="heavy", order=1.2).resolve(heavy)
     assert smaller["bound"] == pytest.approx(5.0**1.2)
     with pytest.raises(InvalidInput, match=r"moment of order 1.5 is known.*order=1.8; give a bound as well"):
-        lsdt.Policy("ucb1_truncated", order=1.8).resolve(heavy)
-    assert lsdt.Policy("ucb1_truncated", order=1.8, bound=3.0).resolve(heavy)["bound"] == 3.0
-    assert lsdt.Policy("ucb1_truncated").resolve(RewardModel("bernoulli", 0.5))["bound"] == 1.25
+        lsdt.Policy("ucb1", tails="heavy", order=1.8).resolve(heavy)
+    assert lsdt.Policy("ucb1", tails="heavy", order=1.8, bound=3.0).resolve(heavy)["bound"] == 3.0
+    assert lsdt.Policy("ucb1", tails="heavy").resolve(RewardModel("bernoulli", 0.5))["bound"] == 1.25
 
 
 @pytest.mark.parametrize(
@@ -67,10 +69,28 @@ def test_light_tails_come_from_the_rewards(name, width, factor):
     assert told[width] == pytest.approx(factor * 6.181, abs=0.002 * factor)
     assert plain[width] == (2.0 if name == "ucb1" else factor * light.sigma**2)
     assert lsdt.Policy(name, tails="light", b=1.0).resolve(light)["b"] == 1.0
+    message = f"{name}: tails must be one of 'sub_gaussian', 'light', 'heavy'; got 'fat'"
+    with pytest.raises(InvalidInput, match=message):
+        lsdt.Policy(name, tails="fat")
+
+
+@pytest.mark.parametrize("name", ["ucb1", "lsdt_csi", "lsdt_psi"])
+def test_numbers_of_other_tails_are_refused(name):
     with pytest.raises(
-        InvalidInput, match=f"{name}: tails must be one of 'sub_gaussian', 'light'; got 'heavy'"
+        InvalidInput, match=f"{name}: width goes with tails='heavy'; got width=1 and .*'light'"
     ):
-        lsdt.Policy(name, tails="heavy")
+        lsdt.Policy(name, tails="light", width=1.0)
+    message = f"{name}: b goes with tails='sub_gaussian' or 'light'; got b=2 and tails='heavy'"
+    with pytest.raises(InvalidInput, match=message):
+        lsdt.Policy(name, tails="heavy", b=2.0)
+    heavy = lsdt.Policy(name, tails="heavy")
+    assert (heavy.score_name, lsdt.Policy(name).score_name == "truncated mean") == ("truncated mean", False)
+
+
+def test_other_indices_of_lsdt_csi_have_no_heavy_tails():
+    policy = lsdt.Policy("lsdt_csi", tails="heavy", index="moss")
+    with pytest.raises(InvalidInput, match="lsdt_csi: tails='heavy' goes with index='ucb'; got index='moss'"):
+        policy.begin(lsdt.complete(2, []), RewardModel("gaussian", 1.0), None, new_stream(1))
 
 
 @pytest.mark.parametrize(
@@ -79,9 +99,9 @@ def test_light_tails_come_from_the_rewards(name, width, factor):
         "ucb1:b=1",
         "lsdt_csi:b=1",
         "lsdt_psi:b=1",
-        "ucb1_truncated",
-        "lsdt_csi_truncated",
-        "lsdt_psi_truncated",
+        "ucb1:tails=heavy",
+        "lsdt_csi:tails=heavy",
+        "lsdt_psi:tails=heavy",
     ],
 )
 def test_only_allowed_arms_are_played(word):
@@ -119,8 +139,8 @@ def test_infinite_variance(name, means, thorough):
     horizon = 100_000 if thorough else 30_000
     plain, published, narrow = (
         on_candidates(name),
-        on_candidates(f"{name}_truncated"),
-        on_candidates(f"{name}_truncated", width=1.0),
+        on_candidates(name, tails="heavy"),
+        on_candidates(name, tails="heavy", width=1.0),
     )
     heavy = problem(means, lsdt.rewards.student_t(1.5))
     points = [horizon // 10, horizon]
@@ -141,8 +161,8 @@ def test_infinite_variance_and_arms_that_go_for_good():
     horizon = 10_000
     plain, *truncated = (
         lsdt.Policy("lsdt_psi"),
-        lsdt.Policy("lsdt_psi_truncated"),
-        lsdt.Policy("lsdt_psi_truncated", width=1.0),
+        lsdt.Policy("lsdt_psi", tails="heavy"),
+        lsdt.Policy("lsdt_psi", tails="heavy", width=1.0),
     )
     heavy = problem(TWO_ARMS, lsdt.rewards.student_t(1.5))
     result = lsdt.simulate(heavy, [plain, *truncated], horizon, 50, checkpoints=[horizon])

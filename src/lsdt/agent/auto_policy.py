@@ -60,7 +60,7 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
     kind = "complete" if side.is_complete else "partial"
     tail = rewards.tail
     if tail is not None and tail.b == 0.0:  # powers: no sigma bounds them, even where there is a variance
-        return Policy("ucb1_truncated", on="propagation"), (
+        return Policy("ucb1", on="propagation", tails="heavy"), (
             f"rewards have heavy tails and the side information is {kind}: truncated means on the arms that "
             "propagation leaves are not led astray by a few large rewards"
         )

@@ -204,7 +204,8 @@ class Policy:
     @property
     def score_name(self) -> str:
         """What its score of an arm is."""
-        return self._specification.score_name
+        declared = self._specification
+        return "truncated mean" if declared.truncates(self.parameters) else declared.score_name
 
     @property
     def eliminates(self) -> bool:
@@ -214,7 +215,8 @@ class Policy:
     @property
     def learns_from_sums(self) -> bool:
         """Whether the count and the sum of each arm's rewards are all that it learns from them."""
-        return self._specification.learns_from_sums
+        declared = self._specification
+        return declared.learns_from_sums and not declared.truncates(self.parameters)
 
     @property
     def counts_asks(self) -> bool:
@@ -266,8 +268,12 @@ class Policy:
         self._specification.fill(player.state, counts, sums)
 
     def resolve(self, rewards: RewardModel) -> dict[str, Any]:
-        """Return all parameters for these rewards: sigma, and what depends on it, worked out."""
+        """Return the parameters that apply for these rewards: sigma, and what depends on it, worked out."""
         return self._specification.resolve(self.parameters, rewards)
+
+    def _resolved(self, rewards: RewardModel) -> SimpleNamespace:
+        """Return the parameters as `prepare` takes them: None where a number does not apply."""
+        return SimpleNamespace(**dict.fromkeys(self.parameters) | self.resolve(rewards))
 
     def describe(self, rewards: RewardModel) -> dict[str, Any]:
         """Return the policy as plain data: title, where it plays, all parameters."""
@@ -320,7 +326,7 @@ class Policy:
             known = read_ranges(side) if declared.follows_pairs else side
             situation = Situation(subset(known, arms), rewards, horizon, own)
             situation.require(declared.needs, self.label)
-            state = declared.prepare(situation, SimpleNamespace(**self.resolve(rewards)))
+            state = declared.prepare(situation, self._resolved(rewards))
             if self.name not in BUILT_IN:
                 check_values(state, declared.state)
             packed = pack(state, key) if content is None else unpack(state, key, content, declared.places)
@@ -333,7 +339,7 @@ class Policy:
         declared = self._specification
         situation = Situation(SideInformation(n_arms), rewards, horizon)
         situation.require(declared.needs, self.label)
-        state = declared.prepare(situation, SimpleNamespace(**self.resolve(rewards)))
+        state = declared.prepare(situation, self._resolved(rewards))
         return Player(declared.entries(), pack(state, key), declared.state, n_arms)
 
     @property
@@ -345,7 +351,7 @@ class Policy:
         """Return players for the first rounds of many replications, one for each key."""
         declared = self._specification
         assert declared.prepare_many is not None
-        state = declared.prepare_many(classes, SimpleNamespace(**self.resolve(rewards)))
+        state = declared.prepare_many(classes, self._resolved(rewards))
         entries = declared.entries()
         made = zip(pack_many(state, keys), classes.n_arms.tolist(), strict=True)
         return [Player(entries, packed, declared.state, n_arms) for packed, n_arms in made]

@@ -31,9 +31,6 @@ BUILT_IN = {
     "imed": "lsdt.policies.classic.imed",
     "imed_ub": "lsdt.policies.graph.imed_ub",
     "uts": "lsdt.policies.graph.uts",
-    "ucb1_truncated": "lsdt.policies.classic.ucb1_truncated",
-    "lsdt_csi_truncated": "lsdt.policies.paper.lsdt_csi_truncated",
-    "lsdt_psi_truncated": "lsdt.policies.paper.lsdt_psi_truncated",
     "lsdt_watchful": "lsdt.policies.beyond.lsdt_watchful",
 }
 

@@ -25,7 +25,7 @@ class Number:
     """A real parameter: its default, and the range it must lie in.
 
     A default of None is worked out by `derive`, from what is known of the rewards and from the parameters
-    declared before this one.
+    declared before this one. `goes_with` is a `Choice` and the words of it for which there is such a number.
     """
 
     name: str
@@ -35,6 +35,11 @@ class Number:
     above: float | None = None
     at_least: float | None = None
     at_most: float | None = None
+    goes_with: tuple[str, tuple[str, ...]] | None = None
+
+    def applies(self, parameters: Mapping[str, Any]) -> bool:
+        """Say whether there is such a number beside these parameters."""
+        return self.goes_with is None or parameters[self.goes_with[0]] in self.goes_with[1]
 
     def checked(self, value: Any, policy: str) -> float | None:
         """Return the value as a float, or say what is wrong with it."""
@@ -55,16 +60,18 @@ class Number:
 class Choice:
     """A parameter that is one of a few words.
 
-    `in_contests` says that each word makes another policy, and that contests compare them all. With one of
-    `random_words` the policy draws its choice at random.
+    Each of `contest_words` makes another policy, which contests compare with the default. With one of
+    `random_words` the policy draws its choice at random. With one of `truncating_words` it plays by truncated
+    means, which are then its score: they need every single reward, not only counts and sums.
     """
 
     name: str
     default: str
     meaning: str
     words: tuple[str, ...]
-    in_contests: bool = False
+    contest_words: tuple[str, ...] = ()
     random_words: tuple[str, ...] = ()
+    truncating_words: tuple[str, ...] = ()
 
     def checked(self, value: Any, policy: str) -> str:
         """Return the word, or say which are accepted."""
@@ -99,7 +106,7 @@ class Specification:
         A NamedTuple declared with the field kinds of `lsdt.kernel.state`.
     prepare : callable
         ``prepare(situation, parameters) -> state``: the state before the first round. Parameters are
-        complete: what depends on the rewards is worked out.
+        complete: what depends on the rewards is worked out, and a `Number` that does not apply is None.
     select, update : callable
         ``select(state, allowed, stream) -> arm`` and ``update(state, arm, reward, stream)``, in the part of
         Python that Numba compiles. ``allowed.flags[arm]`` says whether an arm may be played, and
@@ -130,7 +137,7 @@ class Specification:
         ``gone_at``, after how many rewards each of the others was dropped.
     learns_from_sums : bool
         Whether the count and the sum of each arm's rewards are all that it learns from them, so that it can
-        start again from these. Truncated means cannot: they need every single reward.
+        start again from these. Truncated means, which a `Choice` may ask for, need every single reward.
     why_no_prior : str
         Why it cannot start with known rewards; empty where it can.
     minimises_regret : bool
@@ -192,16 +199,28 @@ class Specification:
                     f"{self.name} has no parameter {name!r}; its parameters are: {accepted}"
                     + suggest(name, known)
                 )
-        return {
+        values = {
             name: parameter.checked(given.get(name, parameter.default), self.name)
             for name, parameter in known.items()
         }
+        for name in given:
+            parameter = known[name]
+            if isinstance(parameter, Number) and not parameter.applies(values):
+                assert parameter.goes_with is not None
+                choice, words = parameter.goes_with
+                raise InvalidInput(
+                    f"{self.name}: {name} goes with {choice}={' or '.join(map(repr, words))}; got "
+                    f"{name}={values[name]:g} and {choice}={values[choice]!r}"
+                )
+        return values
 
     def resolve(self, parameters: Mapping[str, Any], rewards: RewardModel) -> dict[str, Any]:
-        """Return the parameters with everything worked out that depends on the rewards."""
+        """Return the parameters that apply, with everything worked out that depends on the rewards."""
         values = dict(parameters)
         for parameter in self.parameters:
-            if isinstance(parameter, Number) and values[parameter.name] is None and parameter.derive:
+            if isinstance(parameter, Number) and not parameter.applies(values):
+                del values[parameter.name]
+            elif isinstance(parameter, Number) and values[parameter.name] is None and parameter.derive:
                 values[parameter.name] = parameter.derive(rewards, values)
             elif values[parameter.name] == "auto":
                 values[parameter.name] = rewards.family
@@ -209,8 +228,14 @@ class Specification:
 
     def draws(self, parameters: Mapping[str, Any]) -> bool:
         """Say whether the choice is drawn at random with these parameters."""
-        choices = [each for each in self.parameters if isinstance(each, Choice)]
-        return self.randomised or any(parameters[each.name] in each.random_words for each in choices)
+        return self.randomised or any(parameters[each.name] in each.random_words for each in self._choices())
+
+    def truncates(self, parameters: Mapping[str, Any]) -> bool:
+        """Say whether it plays by truncated means with these parameters."""
+        return any(parameters[each.name] in each.truncating_words for each in self._choices())
+
+    def _choices(self) -> list[Choice]:
+        return [each for each in self.parameters if isinstance(each, Choice)]
 
     def entries(self) -> Entries:
         """Return the compiled functions that run it."""

@@ -36,6 +36,8 @@ def test_every_policy_takes_part_wherever_it_may_play(complete):
     on = {word.partition("@")[2] for word in words if word.startswith("moss")}
     assert on == ({"", "paper"} if complete else {"", "paper", "propagation"})
     assert {"lsdt_csi:index=moss", "lsdt_csi:index=kl_ucb", "lsdt_csi:index=gaussian_ts"} <= set(words)
+    assert {"ucb1:tails=heavy", "ucb1@paper:tails=heavy", "lsdt_psi:tails=heavy"} <= set(words)
+    assert not any("tails=light" in word for word in words)
     assert not any(word.startswith("lsdt_closure@") for word in words)
 
 

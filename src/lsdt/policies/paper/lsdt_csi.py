@@ -9,13 +9,26 @@ import numpy as np
 
 from lsdt.errors import InvalidInput
 from lsdt.kernel import tournament
-from lsdt.kernel.jit import inlined
+from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.random import normal
 from lsdt.kernel.special import FAMILIES, upper_mean
 from lsdt.kernel.state import Ragged
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
-from lsdt.policies.parts.light_tails import SIGMA, TAILS, B, light_width
+from lsdt.policies.parts.light_tails import NOT_HEAVY, SIGMA, TAILS, B, light_width
 from lsdt.policies.parts.tallies import Tallies, add_reward, any_allowed, is_allowed, next_unplayed
+from lsdt.policies.parts.truncation import (
+    HEAVY_TAILS,
+    RUNGS,
+    TRUNCATION_PLACES,
+    Truncation,
+    add_truncated,
+    add_up,
+    learn_truncated,
+    new_truncation,
+    rung_at,
+    steepness,
+    truncated_mean,
+)
 from lsdt.policies.specification import DIVERGENCE, Choice, Number, Specification
 
 if TYPE_CHECKING:
@@ -26,10 +39,10 @@ if TYPE_CHECKING:
     from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
-# TREES is the index 'ucb' with tournaments, for many classes or arms, and LIGHT the index 'ucb' for light
-# tails. They are numbers in the state because a look at the length of an array in every round would cost a
-# tenth of the speed at a hundred arms.
-TREES, UCB, MOSS, KL_UCB, GAUSSIAN_TS, LIGHT = range(-1, 5)
+# TREES is the index 'ucb' with tournaments, for many classes or arms; LIGHT and HEAVY are the index 'ucb' for
+# such tails. They are numbers in the state because a look at the length of an array in every round would cost
+# a tenth of the speed at a hundred arms.
+HEAVY, TREES, UCB, MOSS, KL_UCB, GAUSSIAN_TS, LIGHT = range(-2, 5)
 INDICES = ("ucb", "moss", "kl_ucb", "gaussian_ts")
 
 
@@ -42,7 +55,7 @@ class Layout(NamedTuple):
 
 
 class LsdtCsiState(NamedTuple):
-    """Tallies of arms and of classes; ``isq`` is one over the root of the count.
+    """Tallies of arms and of classes; ``isq`` is one over the root of the count, or what heavy tails have.
 
     ``class_tree`` is the tournament of the classes, ``trees`` are those inside each class, ``place_of`` says
     where in ``members`` an arm is; the three are empty where a scan is as fast.
@@ -63,6 +76,8 @@ class LsdtCsiState(NamedTuple):
     class_tree: Reals
     trees: Reals
     place_of: FixedWholes
+    truncation: Truncation
+    class_kept: Reals
 
 
 def layout_of(situation: Situation) -> Layout:
@@ -75,14 +90,14 @@ def layout_of(situation: Situation) -> Layout:
     return Layout(class_of, np.concatenate([[0], np.cumsum(sizes)]), members)
 
 
-def rule_of(index: str, b: float, largest: int) -> int:
+def rule_of(parameters: SimpleNamespace, largest: int) -> int:
     """Return the number of the rule; `largest` is the number of classes, or of arms in one class."""
-    if b > 0.0:
+    index, b, is_heavy = parameters.index, parameters.b or 0.0, parameters.tails == "heavy"
+    if is_heavy or b > 0.0:
         if index != "ucb":
-            raise InvalidInput(
-                f"lsdt_csi: b above 0 (light tails) goes with index='ucb'; got b={b:g} and index={index!r}"
-            )
-        return LIGHT
+            tails, value = ("tails='heavy'", "") if is_heavy else ("b above 0 (light tails)", f"b={b:g} and ")
+            raise InvalidInput(f"lsdt_csi: {tails} goes with index='ucb'; got {value}index={index!r}")
+        return HEAVY if is_heavy else LIGHT
     many = index == "ucb" and largest >= tournament.MANY_ARMS
     return TREES if many else INDICES.index(index)
 
@@ -91,7 +106,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
     """Start with nothing played."""
     n_arms, layout = situation.n_arms, layout_of(situation)
     sizes = np.diff(layout.starts)
-    rule = rule_of(parameters.index, parameters.b, max(len(sizes), sizes.max()))
+    rule = rule_of(parameters, max(len(sizes), sizes.max()))
     many = rule == TREES
     place_of = np.empty(n_arms, np.int64)
     place_of[layout.members] = np.arange(n_arms)
@@ -104,6 +119,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
         new_trees(len(sizes) if many else 0),
         new_trees(n_arms if many else 0),
         place_of if many else place_of[:0],
+        *(np.zeros(n * RUNGS if rule == HEAVY else 0) for n in (n_arms, len(sizes))),
     )
 
 
@@ -116,14 +132,16 @@ def _nothing_played(
     class_tree: Any,
     trees: Any,
     place_of: Any,
+    kept: Any,
+    class_kept: Any,
 ) -> LsdtCsiState:
     """Return the state of one replication, or of many, with zeros for arms and for classes."""
     zero: Any = 0
     return LsdtCsiState(
         rule=rule,
-        alpha=parameters.alpha,
-        sigma=parameters.sigma,
-        b=parameters.b,
+        alpha=parameters.alpha or 0.0,
+        sigma=parameters.sigma or 0.0,
+        b=parameters.b or 0.0,
         family=FAMILIES[parameters.divergence],
         total=zero,
         cursor=zero,
@@ -135,6 +153,8 @@ def _nothing_played(
         class_tree=class_tree,
         trees=trees,
         place_of=place_of,
+        truncation=new_truncation(parameters, kept),
+        class_kept=class_kept,
     )
 
 
@@ -159,7 +179,7 @@ def layouts_of(found: CandidateClasses) -> Layout:
 def prepare_many(found: CandidateClasses, parameters: SimpleNamespace) -> LsdtCsiState:
     """Start many replications with nothing played."""
     largest = np.maximum.reduceat(found.n_members, np.cumsum(found.n_classes) - found.n_classes)
-    rule = rule_of(parameters.index, parameters.b, 0)
+    rule = rule_of(parameters, 0)
     many = (np.maximum(found.n_classes, largest) >= tournament.MANY_ARMS) & (rule == UCB)
     firsts = np.repeat(np.cumsum(found.n_arms) - found.n_arms, found.n_arms)
     place_of = np.empty(len(found.members), np.int64)
@@ -173,6 +193,7 @@ def prepare_many(found: CandidateClasses, parameters: SimpleNamespace) -> LsdtCs
         _trees_of_many(many * found.n_classes),
         _trees_of_many(many * found.n_arms),
         Ragged(many * found.n_arms, place_of[np.repeat(many, found.n_arms)]),
+        *(Ragged(n * (RUNGS if rule == HEAVY else 0)) for n in (found.n_arms, found.n_classes)),
     )
 
 
@@ -209,6 +230,8 @@ def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
         return arm
     time = float(state.total[0])
     width = math.sqrt(state.alpha * math.log(time)) if state.rule <= UCB else 0.0
+    if state.rule == HEAVY:
+        width = steepness(state.truncation)
     best_class, highest, n_classes = 0, -math.inf, len(classes.counts)
     if allowed.everything and state.rule == TREES:
         number = winner(state.class_tree, 0, n_classes, classes.means, state.class_isq, width, None)
@@ -238,10 +261,24 @@ def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
     return best
 
 
+@compiled
+def learn_heavy(state: LsdtCsiState, arm: int, number: int, reward: float) -> None:
+    """Count a reward for the truncated means of an arm and of its class."""
+    order, bound = state.truncation.order, state.truncation.bound
+    rung = rung_at(state.truncation.rung[0], state.total[0])
+    add_truncated(state.classes, state.class_isq, state.class_kept, number, reward, rung, order, bound)
+    if rung > state.truncation.rung[0]:
+        add_up(state.classes, state.class_kept, rung)
+    learn_truncated(state.truncation, state.arms, state.isq, state.total[0], arm, reward)
+
+
 def update(state: LsdtCsiState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward for the arm and for its class."""
     state.total[0] += 1
     number = state.layout.class_of[arm]
+    if state.rule == HEAVY:
+        learn_heavy(state, arm, number, reward)
+        return
     add_reward(state.arms, arm, reward)
     state.isq[arm] = 1.0 / math.sqrt(state.arms.counts[arm])
     add_reward(state.classes, number, reward)
@@ -253,7 +290,9 @@ def update(state: LsdtCsiState, arm: int, reward: float, stream: Array) -> None:
 
 
 def score(state: LsdtCsiState, arm: int) -> float:
-    """Return the paper's index of an arm, whatever index the policy uses."""
+    """Return the paper's index of an arm, whatever index the policy uses; for heavy tails its mean."""
+    if state.rule == HEAVY:
+        return truncated_mean(state.arms, arm)
     if state.arms.counts[arm] == 0:
         return math.inf
     level = math.log(float(state.total[0]))
@@ -264,9 +303,10 @@ SPECIFICATION = Specification(
     name="lsdt_csi",
     title="LSDT-CSI",
     rule="class: argmax of pooled mean + sqrt(alpha log t / pooled n); arm in it: argmax of "
-    "mean + sqrt(alpha log t / n); with b > 0 both widths are max(sqrt(alpha log t / n), 8 b log t / n)",
-    reference="the paper, Section 3.2, equations (7) and (8); other indices: Section 5.3; light tails: "
-    "Section 5.2 and Wainwright (2019), Proposition 2.9",
+    "mean + sqrt(alpha log t / n); with b > 0 both widths are max(sqrt(alpha log t / n), 8 b log t / n); for "
+    "heavy tails the truncated means and widths of ucb1, of classes and arms",
+    reference="the paper, Section 3.2, equations (7) and (8); other indices: Section 5.3; light and heavy "
+    "tails: Section 5.2, with Wainwright (2019), Proposition 2.9, and Bubeck, Cesa-Bianchi and Lugosi (2013)",
     cost="O(classes + arms of the chosen class); their logarithms from 500 on, with index 'ucb' and b = 0",
     state=LsdtCsiState,
     prepare=prepare,
@@ -278,7 +318,7 @@ SPECIFICATION = Specification(
             "ucb",
             "index of classes and arms; 'ucb' is the paper's",
             INDICES,
-            in_contests=True,
+            contest_words=INDICES[1:],
             random_words=("gaussian_ts",),
         ),
         TAILS,
@@ -290,13 +330,15 @@ SPECIFICATION = Specification(
             "width of the 'ucb' index; 8 sigma^2; the proof asks for more than 6 sigma^2",
             lambda _, values: 8.0 * values["sigma"] ** 2,
             above=0.0,
+            goes_with=NOT_HEAVY,
         ),
         DIVERGENCE,
+        *HEAVY_TAILS,
     ),
     needs=frozenset({"complete"}),
     offline="paper",
     score=score,
     score_name="index of the paper",
-    places={"class_tree": "class_isq", "trees": "isq"},
+    places={"class_tree": "class_isq", "trees": "isq", **TRUNCATION_PLACES},
     prepare_many=prepare_many,
 )

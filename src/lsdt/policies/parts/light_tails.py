@@ -29,14 +29,17 @@ if TYPE_CHECKING:
 TAILS = Choice(
     "tails",
     "sub_gaussian",
-    "tails of the rewards, which say what sigma and b are by default; for heavy tails there are the policies "
-    "called *_truncated",
-    ("sub_gaussian", "light"),
+    "tails of the rewards: these say what sigma and b are by default, and 'heavy' plays by truncated means",
+    ("sub_gaussian", "light", "heavy"),
+    contest_words=("heavy",),
+    truncating_words=("heavy",),
 )
+NOT_HEAVY = ("tails", ("sub_gaussian", "light"))
 SIGMA = replace(
     specification.SIGMA,
     meaning="sub-Gaussian parameter of the rewards, first of two for light tails; by default the problem's",
     derive=lambda rewards, values: rewards.tails.nu if values["tails"] == "light" else rewards.sigma,
+    goes_with=NOT_HEAVY,
 )
 B = Number(
     "b",
@@ -45,6 +48,7 @@ B = Number(
     lambda rewards, values: rewards.tails.b if values["tails"] == "light" else 0.0,
     at_least=0.0,
     at_most=LARGEST_REWARD,
+    goes_with=NOT_HEAVY,
 )
 
 

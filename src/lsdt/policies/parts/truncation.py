@@ -19,22 +19,47 @@ distance to the average of the means of the arms played.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.policies.specification import Number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from types import SimpleNamespace
 
     from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel.state import Real, Reals, Wholes
+    from lsdt.policies.parts.tallies import Tallies
 
 # The last one is above log t^2 for every t that fits into 64 bits.
 RUNGS = 14
 LADDER = 2.0 ** (np.arange(RUNGS) / 2.0)
+
+
+class Truncation(NamedTuple):
+    """What is known of heavy tails; ``kept`` has a sum for each arm and rung, none for other tails."""
+
+    order: Real
+    bound: Real
+    width: Real
+    rung: Wholes
+    kept: Reals
+
+
+# Where the fields point, for a policy that has ``truncation`` in its state.
+TRUNCATION_PLACES = {"truncation.rung": RUNGS}
+
+
+def new_truncation(parameters: SimpleNamespace, kept: Any) -> Truncation:
+    """Return the lowest rung, with room for the sums that are kept."""
+    zero: Any = 0
+    if parameters.tails != "heavy":
+        return Truncation(0.0, 0.0, 0.0, zero, kept)
+    return Truncation(parameters.order, parameters.bound, parameters.width, zero, kept)
 
 
 @inlined
@@ -47,9 +72,17 @@ def rung_at(rung: int, time: int) -> int:
 
 @inlined
 def add_truncated(
-    counts: Array, kept: Array, sums: Array, at: int, reward: float, rung: int, order: float, bound: float
+    tallies: Tallies,
+    widths: Array,
+    kept: Array,
+    at: int,
+    reward: float,
+    rung: int,
+    order: float,
+    bound: float,
 ) -> None:
-    """Count a reward of arm or class `at`; ``kept`` holds a sum for each of its rungs."""
+    """Count a reward of arm or class `at`; ``widths`` are one over ``n^(1 - 1/order)``."""
+    counts, sums = tallies.counts, tallies.sums
     counts[at] += 1
     highest = RUNGS - 1
     while highest >= 0 and abs(reward) > math.pow(bound * counts[at] / LADDER[highest], 1.0 / order):
@@ -58,11 +91,14 @@ def add_truncated(
         kept[at * RUNGS + highest] += reward
     if highest >= rung:
         sums[at] += reward
+    tallies.means[at] = sums[at] / counts[at]
+    widths[at] = math.pow(counts[at], 1.0 / order - 1.0)
 
 
 @inlined
-def add_up(kept: Array, counts: Array, sums: Array, means: Array, rung: int) -> None:
+def add_up(tallies: Tallies, kept: Array, rung: int) -> None:
     """Take the sums and means anew of what is still kept at a rung."""
+    counts, sums, means = tallies.counts, tallies.sums, tallies.means
     for at in range(len(sums)):
         sums[at] = 0.0
         for step in range(rung, RUNGS):
@@ -70,10 +106,29 @@ def add_up(kept: Array, counts: Array, sums: Array, means: Array, rung: int) -> 
         means[at] = sums[at] / max(counts[at], 1)
 
 
+@compiled
+def learn_truncated(
+    truncation: Truncation, tallies: Tallies, widths: Array, time: int, arm: int, reward: float
+) -> None:
+    """Count a reward of an arm; a new rung, which comes a dozen times at most, changes all means."""
+    order, bound, rung = truncation.order, truncation.bound, rung_at(truncation.rung[0], time)
+    add_truncated(tallies, widths, truncation.kept, arm, reward, rung, order, bound)
+    if rung > truncation.rung[0]:
+        truncation.rung[0] = rung
+        add_up(tallies, truncation.kept, rung)
+
+
 @inlined
-def steepness(width: float, rung: int, order: float, bound: float) -> float:
+def steepness(truncation: Truncation) -> float:
     """Return what one over ``n^(1 - 1/order)`` is multiplied by in the index."""
-    return width * math.pow(bound, 1.0 / order) * math.pow(LADDER[rung], 1.0 - 1.0 / order)
+    order, level = truncation.order, LADDER[truncation.rung[0]]
+    return truncation.width * math.pow(truncation.bound, 1.0 / order) * math.pow(level, 1.0 - 1.0 / order)
+
+
+@inlined
+def truncated_mean(tallies: Tallies, arm: int) -> float:
+    """Return the truncated mean of an arm, not a number if it was never played."""
+    return tallies.means[arm] if tallies.counts[arm] > 0 else math.nan
 
 
 def moment_bound(rewards: RewardModel, values: Mapping[str, Any]) -> float:
@@ -91,6 +146,7 @@ def moment_bound(rewards: RewardModel, values: Mapping[str, Any]) -> float:
     return math.pow(whole, order / tails.order)  # Lyapunov's inequality, for a smaller order
 
 
+_HEAVY = ("tails", ("heavy",))
 ORDER = Number(
     "order",
     None,
@@ -98,6 +154,7 @@ ORDER = Number(
     above=1.0,
     at_most=2.0,
     derive=lambda rewards, _: rewards.tails.order,
+    goes_with=_HEAVY,
 )
 BOUND = Number(
     "bound",
@@ -105,5 +162,7 @@ BOUND = Number(
     "bound of E |X|^order; by default the problem's, for means from -1 to 1",
     above=0.0,
     derive=moment_bound,
+    goes_with=_HEAVY,
 )
-WIDTH = Number("width", 4.0, "width of the index; 4 as published", above=0.0)
+WIDTH = Number("width", 4.0, "width of the index; 4 as published", above=0.0, goes_with=_HEAVY)
+HEAVY_TAILS = (ORDER, BOUND, WIDTH)

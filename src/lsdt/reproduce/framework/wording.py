@@ -92,6 +92,8 @@ def _name(policy: Policy, title: str, parameters: dict[str, object], complete: b
     given, special = policy.parameters, ""
     if given.get("index", "ucb") != "ucb":
         special = f"index of {_INDICES[given['index']]}"
+    elif given.get("tails") == "heavy":
+        special = "truncated means"
     elif "alpha" in parameters:
         special = f"alpha {parameters['alpha']:g}"
     elif given.get("divergence") == "gaussian":

@@ -52,11 +52,10 @@ def entrants(complete: bool) -> list[str]:
         declared = specification(name)
         if not declared.minimises_regret:
             continue
-        words += [name] if declared.offline else [name if on == "all" else f"{name}@{on}" for on in places]
-        choices = [each for each in declared.parameters if isinstance(each, Choice) and each.in_contests]
-        words += [
-            f"{name}:{each.name}={word}" for each in choices for word in each.words if word != each.default
-        ]
+        choices = [each for each in declared.parameters if isinstance(each, Choice)]
+        given = [f":{each.name}={word}" for each in choices for word in each.contest_words]
+        where = [name] if declared.offline else [name if on == "all" else f"{name}@{on}" for on in places]
+        words += [word + more for more in ("", *given) for word in where]
     return words
 
 
