@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from lsdt.kernel.samples import evenly_spread
 from lsdt.policies.mean_posterior import mean_prior, posterior_draws
 
 if TYPE_CHECKING:
@@ -336,9 +337,7 @@ def _drawn_together(standing: Standing) -> NDArray[np.int64]:
     for others in (alive, np.arange(n_arms)):
         room = _MOST_DRAWN - len(chosen)
         rest = np.setdiff1d(others, np.array(chosen, np.int64))
-        chosen += rest[
-            np.unique(np.linspace(0, len(rest) - 1, min(room, len(rest))).astype(np.int64))
-        ].tolist()
+        chosen += evenly_spread(rest, room).tolist()
     return np.sort(np.array(chosen, np.int64))
 
 

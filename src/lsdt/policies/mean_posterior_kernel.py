@@ -19,6 +19,7 @@ from lsdt.policies.parts.mean_draws_kernel import (
     free_place,
     log_density,
     move_components,
+    n_broken,
     point_in,
     stay_apart,
 )
@@ -98,19 +99,6 @@ def _shift_component(
 
 
 @compiled
-def _holds(x: Array, arm: int, relations: Relations) -> bool:
-    """Say whether all relations of an arm hold."""
-    for at in range(relations.starts[arm], relations.starts[arm + 1]):
-        apart = x[arm] - x[relations.others[at]]
-        if not relations.low[at] <= apart <= relations.high[at]:
-            return False
-    for at in range(relations.far_starts[arm], relations.far_starts[arm + 1]):
-        if abs(x[arm] - x[relations.far[at]]) < relations.apart[at]:
-            return False
-    return True
-
-
-@compiled
 def _trade_places(
     x: Array, n_tries: int, relations: Relations, heat: float, evidence: Evidence, stream: Array
 ) -> None:
@@ -123,7 +111,7 @@ def _trade_places(
         if one == other or uniform(stream) >= math.exp(min(heat * gain, 0.0)):
             continue
         x[one], x[other] = x[other], x[one]
-        if not (_holds(x, one, relations) and _holds(x, other, relations)):
+        if n_broken(x, one, x[one], relations, 0) > 0 or n_broken(x, other, x[other], relations, 0) > 0:
             x[one], x[other] = x[other], x[one]
 
 

@@ -16,6 +16,7 @@ from lsdt.candidates.propagation.range_steps import (
     link_rows,
     range_steps,
 )
+from lsdt.kernel.samples import evenly_spread
 from lsdt.side_information.layouts.integer_steps import steps_of
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
 from lsdt.side_information.layouts.subset import subset
@@ -267,16 +268,10 @@ def _around(store: Store, arms: NDArray[np.int64], size: int) -> NDArray[np.int6
     """Return the arms, arms similar to them, and others evenly spread: about `size` in all."""
     chosen = np.zeros(store.n_arms, bool)
     chosen[arms] = True
-    near = np.unique(np.concatenate([_similar_to(store, int(arm)) for arm in _spread(arms, 32)]))
-    chosen[_spread(near, (size - len(arms)) // 2)] = True
-    chosen[_spread(np.arange(store.n_arms), max(size - int(chosen.sum()), 1))] = True
+    near = np.unique(np.concatenate([_similar_to(store, int(arm)) for arm in evenly_spread(arms, 32)]))
+    chosen[evenly_spread(near, (size - len(arms)) // 2)] = True
+    chosen[evenly_spread(np.arange(store.n_arms), max(size - int(chosen.sum()), 1))] = True
     return np.flatnonzero(chosen)
-
-
-def _spread(values: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    if len(values) <= most:
-        return values
-    return values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
 
 
 def _similar_to(store: Store, arm: int) -> NDArray[np.int64]:

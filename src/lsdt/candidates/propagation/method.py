@@ -50,6 +50,7 @@ from lsdt.candidates.triangles.range_pairs import note_on_reading
 from lsdt.candidates.triangles.rule import one_witness, smallest_consistent, variant_of
 from lsdt.errors import counted
 from lsdt.kernel.parallel import over_blocks
+from lsdt.kernel.samples import evenly_spread
 from lsdt.side_information.layouts.stores import PairStore
 
 if TYPE_CHECKING:
@@ -413,7 +414,7 @@ def _if_it_pays(
     if not 0 < tried < len(arms):
         return run_stage(name, around, arms, clock, work, remark)
     sampled = np.zeros(len(arms), bool)
-    sampled[np.linspace(0, len(arms) - 1, tried).astype(np.int64)] = True
+    sampled[evenly_spread(np.arange(len(arms)), tried)] = True
     others = arms[~sampled]
     left, stage = run_stage(name, around, arms[sampled], clock, work, remark)
     if stage.excluded < _WORTH_WHILE * stage.examined:

@@ -15,6 +15,7 @@ import numpy as np
 from lsdt.candidates.minimise import Budget, minimise
 from lsdt.candidates.proofs import Relation, derivation_text, legend, relation_of
 from lsdt.errors import counted
+from lsdt.kernel.samples import evenly_spread
 from lsdt.side_information.layouts.stores import PairStore
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def conflict_of(
 
 
 def _starts(n_arms: int) -> list[int]:
-    return sorted({int(start) for start in np.linspace(0, n_arms - 1, 16)})
+    return list(map(int, evenly_spread(np.arange(n_arms), 16)))
 
 
 def witness_closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.triangles.rule import triangle_survivors
+from lsdt.kernel.samples import evenly_spread
 from lsdt.side_information.layouts.ranges import pairs_at
 
 if TYPE_CHECKING:
@@ -84,7 +85,4 @@ def _values(ranges: PairRanges) -> NDArray[np.float64]:
     far = np.maximum(ranges.low, -ranges.high)  # at least so far apart
     near = np.maximum(-ranges.low, ranges.high)  # at most so far apart
     ends = np.concatenate([far[far > 0.0], np.nextafter(near[np.isfinite(near)], np.inf)])
-    ends = np.unique(ends[ends > 0.0])
-    if len(ends) <= _TRIED:
-        return ends
-    return ends[np.unique(np.linspace(0, len(ends) - 1, _TRIED).astype(np.int64))]
+    return evenly_spread(np.unique(ends[ends > 0.0]), _TRIED)

@@ -66,16 +66,9 @@ def select(state: KlUcbState, allowed: Allowed, stream: Array) -> int:
     highest = -math.inf
     if is_allowed(allowed, best):
         highest = kl_index(family, means[best], counts[best], level, variance)
-    if allowed.everything and state.heaps.n_groups[0] > 0:
-        for group in range(state.heaps.n_groups[0] - 1):
-            arm = state.heaps.roots[group] - 1
-            if surely_below(family, means[arm], counts[arm], level, variance, highest):
-                continue
-            value = kl_index(family, means[arm], counts[arm], level, variance)
-            if value > highest or (value == highest and arm < best):
-                best, highest = arm, value
-        return best
-    for arm in range(len(counts)):
+    is_grouped = allowed.everything and state.heaps.n_groups[0] > 0
+    for place in range(state.heaps.n_groups[0] - 1 if is_grouped else len(counts)):
+        arm = state.heaps.roots[place] - 1 if is_grouped else place
         if not is_allowed(allowed, arm):
             continue
         if surely_below(family, means[arm], counts[arm], level, variance, highest):

@@ -130,6 +130,24 @@ def minimum_between(row: Row) -> tuple[float, float]:
     return left, max(left, right)
 
 
+@inlined
+def newton_step(q: float, slope: float, bend: float, left: float, right: float) -> tuple[float, float, float]:
+    """Return the next point towards the least of a convex function, and two points that it lies between.
+
+    A step of Newton on the slope, or the middle where that leaves the two points. The next point is not a
+    number if it would make the function less by nothing that matters.
+    """
+    if slope > 0.0:
+        right = q
+    else:
+        left = q
+    step = q - slope / bend if 0.0 < bend < math.inf else math.nan
+    following = step if left < step < right else 0.5 * (left + right)
+    if not left < following < right or abs(slope * (following - q)) <= _PRECISION:
+        following = math.nan
+    return following, left, right
+
+
 @compiled
 def cheapest_mean(row: Row, left: float, right: float, guess: float) -> tuple[float, float]:
     """Return where between two points the cost is least, by Newton steps on the slope, and its bend there.
@@ -142,13 +160,8 @@ def cheapest_mean(row: Row, left: float, right: float, guess: float) -> tuple[fl
         slope, bend = row_bend(row, q)
         if slope == 0.0:
             break
-        if slope > 0.0:
-            right = q
-        else:
-            left = q
-        step = q - slope / bend if 0.0 < bend < math.inf else math.nan
-        following = step if left < step < right else 0.5 * (left + right)
-        if not left < following < right or abs(slope * (following - q)) <= _PRECISION:
+        following, left, right = newton_step(q, slope, bend, left, right)
+        if following != following:
             break
         q = following
     return q, bend

@@ -17,6 +17,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from lsdt.candidates import ForbiddenSubgraph, recognise
 from lsdt.kernel.random import new_stream
+from lsdt.kernel.samples import evenly_spread
 from lsdt.policies.parts.mean_draws_kernel import Relations, all_broken, draw_in_order, draw_means, repair
 from lsdt.side_information.layouts.subset import subset
 
@@ -118,8 +119,7 @@ def _members(n_arms: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:
         return np.arange(n_arms)
     others = np.setdiff1d(np.arange(n_arms), arms, assume_unique=True)
     n_others = min(max(_FEWEST_ARMS - len(arms), len(arms), 0), max(_MOST_ARMS - len(arms), 0), len(others))
-    spread = others[np.linspace(0, len(others) - 1, n_others).astype(np.int64)]
-    return np.sort(np.concatenate([arms, spread]))
+    return np.sort(np.concatenate([arms, evenly_spread(others, n_others)]))
 
 
 def size_of(side: SideInformation) -> float | None:

@@ -15,6 +15,7 @@ import numpy as np
 from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.random import uniform
 
+_ALL = 2**62  # more than there are relations
 _TRIES = 8  # places that an arm without a free one is tried at
 _JUST = 1.0 + 1e-9  # dissimilar arms are put apart by a hair more than they must be
 _NEAR = 0.1  # how far a small move takes a component, as a share of the box
@@ -122,16 +123,20 @@ def free_place(
 
 
 @compiled
-def n_broken(x: Array, arm: int, y: float, relations: Relations) -> int:
-    """Return how many relations break with an arm at y."""
+def n_broken(x: Array, arm: int, y: float, relations: Relations, enough: int) -> int:
+    """Return how many relations break with an arm at y; no more are counted once there are above `enough`."""
     broken = 0
     for at in range(relations.starts[arm], relations.starts[arm + 1]):
         apart = y - x[relations.others[at]]
         if not relations.low[at] <= apart <= relations.high[at]:
             broken += 1
+            if broken > enough:
+                return broken
     for at in range(relations.far_starts[arm], relations.far_starts[arm + 1]):
         if abs(y - x[relations.far[at]]) < relations.apart[at]:
             broken += 1
+            if broken > enough:
+                return broken
     return broken
 
 
@@ -140,7 +145,7 @@ def all_broken(x: Array, relations: Relations) -> int:
     """Return how many relations break, each counted from both ends."""
     broken = 0
     for arm in range(len(x)):
-        broken += n_broken(x, arm, x[arm], relations)
+        broken += n_broken(x, arm, x[arm], relations, _ALL)
     return broken
 
 
@@ -171,7 +176,7 @@ def _least_broken(
     first, far = relations.starts[arm], relations.far_starts[arm]
     n_links, n_far = relations.starts[arm + 1] - first, relations.far_starts[arm + 1] - far
     x[arm] = min(max(x[arm], floor), ceiling)
-    fewest = n_broken(x, arm, x[arm], relations)
+    fewest = n_broken(x, arm, x[arm], relations, _ALL)
     for _ in range(_TRIES):
         if fewest == 0 or n_links + n_far == 0:
             break
@@ -186,7 +191,7 @@ def _least_broken(
             apart = _JUST * relations.apart[at]
             y = x[relations.far[at]] + (apart if uniform(stream) < 0.5 else -apart)
         y = min(max(y, floor), ceiling)
-        broken = n_broken(x, arm, y, relations)
+        broken = n_broken(x, arm, y, relations, fewest)
         if broken <= fewest:
             fewest, x[arm] = broken, y
     return fewest

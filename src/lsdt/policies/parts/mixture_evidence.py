@@ -47,13 +47,13 @@ import numpy as np
 
 from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import BERNOULLI
+from lsdt.policies.parts.closure_costs import newton_step
 from lsdt.policies.parts.gap_rows import row_of, rows_of, term_of
 
 if TYPE_CHECKING:
     from lsdt.candidates import MutualBounds
 
 _MOST_STEPS = 200
-_PRECISION = 1e-12
 _LOG_PI = math.log(math.pi)  # log B(1/2, 1/2)
 NOBODY = -1
 # Relations compare floats with a tolerance of 1e-9: bounds give way by as much.
@@ -285,13 +285,8 @@ def least_evidence(
     for _ in range(_MOST_STEPS):
         if slope == 0.0 or not left < right:
             break
-        if slope > 0.0:
-            right = q
-        else:
-            left = q
-        step = q - slope / bend if 0.0 < bend < math.inf else math.nan
-        following = step if left < step < right else 0.5 * (left + right)
-        if not left < following < right or abs(slope * (following - q)) <= _PRECISION:
+        following, left, right = newton_step(q, slope, bend, left, right)
+        if following != following:
             break
         q = following
         value, slope, bend = row_evidence(state, arm, leader, tolerance, q)

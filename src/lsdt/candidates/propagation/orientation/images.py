@@ -27,6 +27,7 @@ from lsdt.candidates.propagation.orientation.near_gaps_kernel import lengths_of,
 from lsdt.candidates.propagation.orientation.sweeps import settle_levels
 from lsdt.candidates.propagation.orientation.sweeps_kernel import LOWEST
 from lsdt.kernel.parallel import over_blocks
+from lsdt.kernel.samples import evenly_spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -303,7 +304,7 @@ class Image:
         together = most_visits < len(levels) and usual <= _FEW_QUANTA
         if most_visits < len(levels):
             members = np.flatnonzero(levels >= -(1 if together else _NEAR_TOP) * usual)
-            through = np.unique(tops[np.linspace(0, len(tops) - 1, _HUBS).astype(np.int64)])
+            through = np.unique(evenly_spread(tops, _HUBS))
             hubs = [through] if together else list(through[:, None])
         else:
             most_visits = _ALL  # some arms need several visits
