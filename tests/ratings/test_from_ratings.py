@@ -339,6 +339,8 @@ def test_reading_is_left_to_the_reader(made):
         InvalidInput, match=r"no column 'user' .*options of lsdt\.ratings\.read_log; give what"
     ):
         lsdt.from_ratings(named)
+    with pytest.raises(InvalidInput, match=r"cannot read 'nowhere\.csv': No such file or directory$"):
+        lsdt.from_ratings("nowhere.csv")
     log = read_log(named, user="who", rating="stars")
     assert lsdt.from_ratings(log).evidence.pairs.equals(lsdt.from_ratings(made.log).evidence.pairs)
     assert lsdt.from_ratings(log.matrix()).evidence.pairs.equals(lsdt.from_ratings(log).evidence.pairs)

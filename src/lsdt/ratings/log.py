@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from os import PathLike
+from os.path import exists
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -424,6 +426,8 @@ def read_by_default(log: Any, reader: Callable[..., _Read], **options: Any) -> _
     try:
         return reader(log, **options)
     except InvalidInput as error:
+        if isinstance(log, (str, PathLike)) and not exists(log):
+            raise  # no option would help
         where = (
             f"Columns and other choices are options of lsdt.ratings.{reader.__name__}; give what it returns"
         )
