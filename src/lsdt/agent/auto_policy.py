@@ -88,7 +88,7 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
             "horizon nor tuning. Give relations, similar=[...] and dissimilar=[...] with their epsilon, to "
             "learn of several arms from one reward"
         )
-    if side.epsilon is None and side.store.thresholds is None:
+    if not side.has_epsilon:
         return _without_epsilon(side, rewards)
     if not side.is_complete and side.epsilon is not None and _contradicts_itself(side, steps):
         return Policy("lsdt_watchful"), (

@@ -286,8 +286,8 @@ class Posteriors:
         prior = self._prior_of(standing)
         if prior is None:
             size = "have no size in rewards, since epsilon is unknown"
-            has_size = side.epsilon is not None or side.store.thresholds is not None
-            why = "contradict one another, or no means were found that satisfy them" if has_size else size
+            why = "contradict one another, or no means were found that satisfy them"
+            why = why if side.has_epsilon else size
             return free._replace(basis=f"rewards alone: the relations {why}")
         first, second = _evidence(standing, prior)
         draws = posterior_draws(prior, first, second, _span(standing, prior))

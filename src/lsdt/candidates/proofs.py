@@ -18,7 +18,6 @@ import numpy as np
 from lsdt._html import fields_card
 from lsdt._validation import check_kind
 from lsdt.side_information import SideInformation
-from lsdt.side_information.layouts.stores import PairStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -237,25 +236,16 @@ def relation_of(side: SideInformation, first: int, second: int) -> Relation:
     return Relation(side.label(first), side.label(second), word)
 
 
-def range_end(side: SideInformation, first: int, second: int) -> float:
-    """Return the upper end of the range of mean first - mean second; infinite if open or unknown."""
-    known = None if side.ranges is None else side.ranges.at(first, second)
-    return np.inf if known is None else known[1]
-
-
 def range_relation(side: SideInformation, first: int, second: int, is_better: bool) -> Relation:
     """Return the relation of two arms with a range: with `is_better` the better pair, else the range.
 
     The arm known to be above the other is named first; a range with an open lower end is turned round.
     """
-    assert side.ranges is not None
-    known = side.ranges.at(first, second)
-    assert known is not None
-    if known[1] < 0.0 or known[3] or known[0] == -np.inf:
-        first, second, known = second, first, side.ranges.at(second, first)
-        assert known is not None
+    known = side.range_at(first, second)
+    if known.high < 0.0 or known.strict_high or known.low == -np.inf:
+        first, second, known = second, first, side.range_at(second, first)
     a, b = side.label(first), side.label(second)
-    if is_better and known[2]:
+    if is_better and known.strict_low:
         return RangeRelation(a, b, "better", None, None)  # type: ignore[return-value]
     # A strict end comes from a better pair, which is a separate relation.
     low, high = (
@@ -264,15 +254,9 @@ def range_relation(side: SideInformation, first: int, second: int, is_better: bo
     return RangeRelation(a, b, "range", low, high)  # type: ignore[return-value]
 
 
-def range_of(side: SideInformation, first: int, second: int) -> tuple[float, float]:
-    """Return limits on the distance of two arms with distinct thresholds: at least, and less than."""
-    assert isinstance(side.store, PairStore)
-    return side.store.range_of(first, second)
-
-
 def threshold_relations(side: SideInformation, first: int, second: int) -> list[ThresholdRelation]:
     """Return the known limits on the distance of two arms: an upper one, a lower one, both or none."""
-    low, high = range_of(side, first, second)
+    low, high = side.distance_at(first, second)
     a, b = side.label(first), side.label(second)
     similar = [ThresholdRelation(a, b, "similar", high)] if high < np.inf else []
     return similar + ([ThresholdRelation(a, b, "dissimilar", low)] if low > 0.0 else [])

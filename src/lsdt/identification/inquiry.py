@@ -327,7 +327,7 @@ class Inquiry:
         if first == second:
             raise InvalidInput(f"an answer is about two different arms; got {a!r} twice")
         known = self._base.relation(a, b)
-        if self._base.ranges is not None and self._base.ranges.at(first, second) is not None:
+        if self._base.range_at(first, second).is_known:
             known = RANGE if known in WORDS["similar"] else known
         if known is not None and (self.answers != RANGE or known not in WORDS["similar"]):
             raise InvalidInput(
@@ -347,9 +347,9 @@ class Inquiry:
     def _may_be(self, first: int, second: int, answer: Range) -> bool:
         """Return whether a range has a difference that was possible before."""
         side = self._base
-        if side.epsilon is None and side.thresholds is None:
+        if not side.has_epsilon:
             return True
-        least, most = side.bounds(side.label(first), side.label(second))
+        least, most = side.distance_at(first, second)
         is_far = answer.low <= -least or answer.high >= least
         return is_far and answer.low < most and answer.high > -most
 

@@ -164,9 +164,7 @@ def _has_pairs(side: SideInformation) -> bool:
 
 def _has_distances(side: SideInformation) -> bool:
     """Return whether something is known of how far apart two means are, in the units of rewards."""
-    if side.epsilon is not None or side.store.thresholds is not None:
-        return True
-    return side.ranges is not None and side.ranges.has_size
+    return side.has_epsilon or (side.ranges is not None and side.ranges.has_size)
 
 
 def checked_horizon(horizon: object) -> int | None:

@@ -27,7 +27,7 @@ def sized_bounds(side: SideInformation, bounds: MutualBounds) -> MutualBounds:
     Without an epsilon, bounds from similar and dissimilar pairs are in epsilons.
     """
     related = not isinstance(side.store, PairStore) or side.store.n_similar + side.store.n_dissimilar > 0
-    if side.epsilon is not None or side.store.thresholds is not None or not related:
+    if side.has_epsilon or not related:
         return bounds
     return unknown_gaps(len(bounds.indptr) - 1)
 

@@ -223,7 +223,7 @@ def check_side(
     if not 0.0 < level < 1.0:
         raise InvalidInput(f"confidence must lie between 0 and 1; got {confidence!r}")
     least = checked_whole(min_raters, "min_raters", 2)
-    if side.epsilon is None and side.store.thresholds is None:
+    if not side.has_epsilon:
         raise InvalidInput(
             "relations are tested by how far apart means are; give the side information an epsilon"
         )

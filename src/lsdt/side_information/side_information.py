@@ -22,6 +22,7 @@ from lsdt.side_information.arms import ArmId, ArmNames, index_pairs
 from lsdt.side_information.layouts.adjacency import two_adjacencies
 from lsdt.side_information.layouts.ranges import (
     WITHOUT,
+    KnownRange,
     check_against_distances,
     checked_rows,
     join_ranges,
@@ -36,7 +37,7 @@ from lsdt.side_information.layouts.stores import (
     same_relations,
     threshold_store,
 )
-from lsdt.side_information.layouts.thresholds import DISTINCT, is_distinct, thresholds_of_epsilon
+from lsdt.side_information.layouts.thresholds import DISTINCT, is_distinct, limits_of, thresholds_of_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from lsdt.side_information.io.columns import ArmsAndPairs
     from lsdt.side_information.layouts.ranges import PairRanges
-    from lsdt.side_information.layouts.thresholds import PairThresholds
+    from lsdt.side_information.layouts.thresholds import PairThresholds, Thresholds
 
 P = ParamSpec("P")
 _WORDS = {1: "similar", -1: "dissimilar", 0: None}
@@ -224,6 +225,26 @@ class SideInformation:
         return self._store.pair_thresholds() if isinstance(self._store, PairStore) else None
 
     @property
+    def has_epsilon(self) -> bool:
+        """Whether it is known how near similar arms are: by one epsilon, or by thresholds."""
+        return self._epsilon is not None or self._store.thresholds is not None
+
+    @property
+    def limits(self) -> Thresholds:
+        """What similar arms are nearer than, and how far apart dissimilar arms are at least.
+
+        One number for all pairs of a relation, or one for each entry of its rows in `store`; 1, that is in
+        epsilons, if epsilon is unknown.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> lsdt.from_means([.1, .2, .4], epsilon=.15).limits
+        Thresholds(similar=array([0.15]), dissimilar=array([0.15]))
+        """
+        return limits_of(self._store.thresholds, self._epsilon)
+
+    @property
     def ranges(self) -> PairRanges | None:
         """Ranges of signed differences of means, pair by pair; None if there are none."""
         return self._store.ranges
@@ -323,14 +344,12 @@ class SideInformation:
         once: `bounds` and `difference` say more.
         """
         arms = self._two_arms(first, second)
-        word = _WORDS[self._store.relation(*arms)]
-        known = None if word is not None or self._store.ranges is None else self._store.ranges.at(*arms)
-        if known is None:
+        word, known = _WORDS[self._store.relation(*arms)], self.range_at(*arms)
+        if word is not None or not known.is_known:
             return word
-        low, high, strict_low, strict_high = known
-        if low > 0.0 or strict_low:
+        if known.low > 0.0 or known.strict_low:
             return "better"
-        return "worse" if high < 0.0 or strict_high else "range"
+        return "worse" if known.high < 0.0 or known.strict_high else "range"
 
     def _two_arms(self, first: ArmId, second: ArmId) -> tuple[int, int]:
         arms = self.index(first), self.index(second)
@@ -352,16 +371,8 @@ class SideInformation:
         ((0.05, 0.1), (-0.1, -0.05), (-inf, inf))
         """
         arms = self._two_arms(first, second)
-        known = None if self._store.ranges is None else self._store.ranges.at(*arms)
-        low, high = (-math.inf, math.inf) if known is None else known[:2]
-        if self._epsilon is None and self._store.thresholds is None:
-            return low, high
-        apart = math.inf
-        if self._store.thresholds is not None:
-            apart = self._store.range_of(*arms)[1]
-        elif self._epsilon is not None and self._store.relation(*arms) > 0:
-            apart = self._epsilon
-        return max(low, -apart), min(high, apart)
+        known, apart = self.range_at(*arms), self.distance_at(*arms)[1] if self.has_epsilon else math.inf
+        return max(known.low, -apart), min(known.high, apart)
 
     def bounds(self, first: ArmId, second: ArmId) -> tuple[float, float]:
         """Return ``(low, high)`` with ``low <= distance of the two means < high``, by their relation.
@@ -375,15 +386,22 @@ class SideInformation:
         >>> side.bounds(0, 1), side.bounds(1, 2), side.bounds(0, 2)
         ((0.0, 0.1), (0.1, inf), (0.0, inf))
         """
-        arms = self._two_arms(first, second)
-        word = _WORDS[self._store.relation(*arms)]
-        if self._store.thresholds is not None:
-            return self._store.range_of(*arms)
-        if word is None:
-            return 0.0, math.inf
-        if self._epsilon is None:
+        found = self.distance_at(*self._two_arms(first, second))
+        if not self.has_epsilon and found != (0.0, math.inf):
             raise InvalidInput("bounds are in the units of rewards; give the side information an epsilon")
-        return (0.0, self._epsilon) if word == "similar" else (self._epsilon, math.inf)
+        return found
+
+    def distance_at(self, first: int, second: int) -> tuple[float, float]:
+        """Return the `bounds` of two arms given by index; in epsilons if epsilon is unknown."""
+        if self._store.thresholds is not None:
+            return self._store.range_of(first, second)
+        epsilon = 1.0 if self._epsilon is None else self._epsilon
+        known = {1: (0.0, epsilon), -1: (epsilon, math.inf), 0: (0.0, math.inf)}
+        return known[self._store.relation(first, second)]
+
+    def range_at(self, first: int, second: int) -> KnownRange:
+        """Return what `ranges` says of the mean of one arm minus that of another, given by index."""
+        return KnownRange() if self._store.ranges is None else self._store.ranges.at(first, second)
 
     @property
     def titles(self) -> dict[ArmId, str] | None:

@@ -49,9 +49,9 @@ def test_the_answer_is_the_same_and_what_is_implied_is_implied(few_are_many, see
         some = lsdt.from_ratings(frame)
     assert some.evidence.left_out == len(whole.ranges.pairs) - len(some.ranges.pairs) > 0
     assert lsdt.candidate_set(some).arms.tolist() == lsdt.candidate_set(whole).arms.tolist()
-    left_out = np.array([some.ranges.at(*pair) is None for pair in whole.ranges.pairs])
+    left_out = np.array([not some.ranges.at(*pair).is_known for pair in whole.ranges.pairs])
     for (a, b), low in zip(some.ranges.pairs[:50], some.ranges.low[:50], strict=True):
-        assert whole.ranges.at(a, b)[0] == low
+        assert whole.ranges.at(a, b).low == low
     # But for pairs of two items below a hub, the ranges kept bound every difference as all of them do.
     is_below = np.zeros(40, bool)
     hub = hubs.hubs_of(item_statistics(read_log(frame)))

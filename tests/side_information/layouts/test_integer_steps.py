@@ -27,9 +27,10 @@ def in_steps(side, steps):
 
 def test_one_epsilon_is_one_quantum():
     side = lsdt.from_means([0.1, 0.2, 0.4], 0.15)
-    steps = steps_of(side.store, side.epsilon)
+    steps = steps_of(side.limits, side.n_arms)
     assert (steps.similar.tolist(), steps.dissimilar.tolist(), steps.unit, steps.size) == ([3], [4], 4, 0.15)
-    assert steps_of(side.explicit().store, unit=10)[:4] == (np.array([9]), np.array([10]), 10, 1.0)
+    unsized = lsdt.SideInformation(3, [(0, 1)])
+    assert steps_of(unsized.limits, 9) == (np.array([9]), np.array([10]), 10, 1.0, True)
 
 
 @given(any_thresholds(max_arms=5), st.sampled_from([0.1, 1 / 3, 0.07, 1e-9]))
@@ -37,7 +38,7 @@ def test_multiples_of_a_quantum_are_decided_exactly(problem, scale):
     n_arms, similar, dissimilar = problem
     values = tuple([scale * value for value in relation.values()] for relation in (similar, dissimilar))
     side = lsdt.SideInformation(n_arms, list(similar), list(dissimilar), epsilon=values)
-    steps = steps_of(side.store, side.epsilon)
+    steps = steps_of(side.limits, side.n_arms)
     assert steps.exact
     assert steps.similar.dtype == steps.dissimilar.dtype == np.int64
     assert by_all_orders(n_arms, *in_steps(side, steps), strict=False) == by_all_orders(*problem)
@@ -52,7 +53,7 @@ def test_other_thresholds_are_rounded_to_the_safe_side(problem, data):
     side = lsdt.SideInformation(
         n_arms, list(near), list(far), epsilon=(list(near.values()), list(far.values()))
     )
-    steps = steps_of(side.store, side.epsilon)
+    steps = steps_of(side.limits, side.n_arms)
     if not steps.exact:
         for at, (rounded, given_) in enumerate(zip(in_steps(side, steps), (near, far), strict=True)):
             for pair, count in rounded.items():

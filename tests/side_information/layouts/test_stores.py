@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lsdt
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
@@ -20,7 +21,7 @@ from lsdt.side_information.layouts.stores import (
     same_relations,
     threshold_store,
 )
-from lsdt.side_information.layouts.thresholds import PairThresholds
+from lsdt.side_information.layouts.thresholds import PairThresholds, at_pairs
 from lsdt.side_information.layouts.windows import windows_of_means
 from naive.graphs import complement, pair_set, similar_from_means
 from strategies import integer_means
@@ -111,3 +112,43 @@ def test_equal_thresholds_are_one_epsilon():
 
 def test_the_number_of_all_pairs():
     assert [all_pairs(n) for n in (1, 2, 5, 100_000)] == [0, 1, 10, 4_999_950_000]
+
+
+@pytest.mark.parametrize(
+    "side",
+    [
+        lsdt.from_means([0.1, 0.2, 0.4, 0.45, 0.9], 0.15).explicit(),
+        lsdt.from_means([0.1, 0.2, 0.4, 0.45, 0.9], 0.15).reveal(0.6, 0.6, seed=4).explicit(),
+        lsdt.SideInformation(
+            5, [(0, 1), (3, 2)], [(0, 1), (1, 4), (2, 4)], epsilon=([0.3, 0.4], [0.1, 0.2, 0.5])
+        ),
+        lsdt.SideInformation(5, [(0, 1), (3, 2)], [(4, 1)]),
+        lsdt.SideInformation(5, ranges=[(0, 1, 0.1, None)], epsilon=0.2),
+    ],
+)
+def test_many_pairs_are_as_far_apart_as_each_of_them(side):
+    pairs = np.array([(a, b) for a in range(5) for b in range(5) if a != b], np.int32)
+    least = side.store.least_distances(pairs, side.limits)
+    assert np.nan_to_num(least).tolist() == [side.distance_at(a, b)[0] for a, b in pairs.tolist()]
+    near = at_pairs(side.store.similar, side.limits.similar, pairs, np.inf)
+    assert near.tolist() == [side.distance_at(a, b)[1] for a, b in pairs.tolist()]
+
+
+def test_limits_are_in_epsilons_where_epsilon_is_unknown():
+    unknown = lsdt.SideInformation(3, [(0, 1)], [(1, 2)])
+    assert (unknown.has_epsilon, unknown.limits.largest, unknown.distance_at(2, 1)) == (
+        False,
+        1.0,
+        (1.0, np.inf),
+    )
+    assert lsdt.SideInformation(3, [(0, 1)], [(1, 2)], epsilon=(0.3, 0.1)).has_epsilon
+
+
+def test_a_range_is_that_of_the_pair_either_way_round():
+    side = lsdt.SideInformation(4, better=[(2, 0)], ranges=[(0, 1, -0.1, 0.3), (3, 1, None, 0.2)])
+    assert side.range_at(1, 0) == (-0.3, 0.1, False, False)
+    assert side.range_at(0, 2) == (-np.inf, 0.0, False, True)
+    assert side.range_at(1, 3) == (-0.2, np.inf, False, False)
+    for first, second in ((0, 3), (3, 0), (2, 3), (1, 2)):
+        assert side.range_at(first, second) == (-np.inf, np.inf, False, False)
+        assert not side.range_at(first, second).is_known

@@ -209,8 +209,8 @@ def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
     part = subset(side, members)
     store = part.store.explicit()
     similar, dissimilar = store.similar, store.listed_dissimilar()
-    ranged = None if store.ranges is None else range_steps(store, part.epsilon)
-    steps = steps_of(store, part.epsilon) if ranged is None else ranged
+    ranged = None if store.ranges is None else range_steps(part)
+    steps = steps_of(part.limits, part.n_arms) if ranged is None else ranged
     # With ranges, what is narrow and what is a gain goes by the distances of pairs: a quantum may be tiny.
     unit = steps.unit if ranged is None else max(int(steps.dissimilar.min(initial=FAR)), steps.unit)
     constraints = Constraints(
@@ -227,7 +227,7 @@ def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
     found = Field(members, constraints, steps.unit, steps.size, store.thresholds)
     if ranged is None or store.ranges is None:
         return found
-    graphs, compared = (similar, dissimilar), has_one_unit(store, part.epsilon)
+    graphs, compared = (similar, dissimilar), has_one_unit(part)
     return replace(found, **_joined(graphs, store.ranges, ranged, constraints, compared))
 
 

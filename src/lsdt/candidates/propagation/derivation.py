@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates.minimise import fewest
-from lsdt.candidates.proofs import Link, Relation, Step, ThresholdRelation, range_end, range_relation
+from lsdt.candidates.proofs import Link, Relation, Step, ThresholdRelation, range_relation
 from lsdt.candidates.propagation.closure_kernel import place_below
 from lsdt.candidates.propagation.derivation_kernel import (
     arm_below_itself,
@@ -308,7 +308,7 @@ class Sizes:
         """Return how much deeper `end` can be than `start` by their range, whether strictly, and why."""
         if steps % self._unit != 0:
             return 0.0, True, range_relation(self._side, start, end, True).relation
-        return (range_end(self._side, start, end) if steps else 0.0), False, "range"
+        return (self._side.range_at(start, end).high if steps else 0.0), False, "range"
 
 
 def counts_ranges(around: Field) -> bool:

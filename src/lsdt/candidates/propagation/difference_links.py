@@ -81,30 +81,26 @@ def links_of(side: SideInformation) -> tuple[Links, bool]:
     n_links = 2.0 * (len(ranges.pairs) + store.n_similar)
     require_memory(n_links * _BYTES_PER_LINK, f"the order of {n_links:,.0f} links", "use fewer ranges")
     parts = _links_of_ranges(ranges)
-    sizeless = side.epsilon is None and store.thresholds is None
     is_read = not store.n_similar
-    if not (sizeless and parts.bound.any()):
-        more = [_links_of_ordered(store, ranges, side.epsilon)]
+    if side.has_epsilon or not parts.bound.any():
+        more = [_links_of_ordered(store, ranges, side.limits)]
         if store.n_similar:
-            more.append(_links_of_similar(store, side.epsilon))
+            more.append(_links_of_similar(store, side.limits))
         parts = Links(*(np.concatenate(column) for column in zip(parts, *more, strict=True)))
         is_read = True
     ascending = np.argsort(parts.start, kind="stable")
     return Links(*(column[ascending] for column in parts)), is_read  # type: ignore[arg-type]
 
 
-def _links_of_similar(store: PairStore, epsilon: float | None) -> Links:
+def _links_of_similar(store: PairStore, limits: Thresholds) -> Links:
     starts = np.repeat(np.arange(store.n_arms), np.diff(store.similar.indptr))
-    size = len(starts)
-    values = np.array([1.0 if epsilon is None else epsilon])
-    bounds = np.broadcast_to(values if store.thresholds is None else store.thresholds.similar, size)
-    every = np.ones(size, bool)
+    bounds, every = np.broadcast_to(limits.similar, len(starts)), np.ones(len(starts), bool)
     return Links(starts, store.similar.indices.astype(np.int64), bounds, every, every, ~every)
 
 
-def _links_of_ordered(store: PairStore, ranges: PairRanges, epsilon: float | None) -> Links:
+def _links_of_ordered(store: PairStore, ranges: PairRanges, limits: Thresholds) -> Links:
     """Return a link from the better to the worse arm of every dissimilar pair that its own range orders."""
-    apart = distances_of(store, ranges.pairs, 1.0 if epsilon is None else epsilon)
+    apart = store.least_distances(ranges.pairs, limits)
     first, second = ranges.pairs.astype(np.int64).T
     above = (ranges.low > -apart) | ((ranges.low == -apart) & ranges.strict_low)
     below = ((ranges.high < apart) | ((ranges.high == apart) & ranges.strict_high)) & ~above
@@ -112,28 +108,6 @@ def _links_of_ordered(store: PairStore, ranges: PairRanges, epsilon: float | Non
     no = np.zeros(len(start), bool)
     bounds = 0.0 - np.concatenate([apart[above], apart[below]])
     return Links(start, np.concatenate([second[above], first[below]]), bounds, no, no, ~no)
-
-
-def distances_of(store: PairStore, pairs: NDArray[np.int32], epsilon: float) -> NDArray[np.float64]:
-    """Return the least distance of each pair that is dissimilar; NaN for the other pairs."""
-    n_arms = store.n_arms
-    wanted = pairs[:, 0].astype(np.int64) * n_arms + pairs[:, 1]
-    if store.dissimilar is None:  # complete: what is not similar is dissimilar
-        graph, inside = store.similar, np.full(len(pairs), np.nan)
-        outside = np.full(len(pairs), epsilon)
-    else:
-        graph, outside = store.dissimilar, np.full(len(pairs), np.nan)
-        inside = np.full(len(pairs), epsilon)
-    rows = np.repeat(np.arange(n_arms, dtype=np.int64), np.diff(graph.indptr))
-    known = rows * n_arms + graph.indices
-    place = np.searchsorted(known, wanted)
-    found = place < len(known)
-    found[found] = known[place[found]] == wanted[found]
-    if store.thresholds is not None and len(store.thresholds.dissimilar) > 1:
-        inside[found] = store.thresholds.dissimilar[place[found]]
-    elif store.thresholds is not None:
-        inside[:] = store.thresholds.dissimilar[0]
-    return np.where(found, inside, outside)
 
 
 def _links_of_ranges(ranges: PairRanges) -> Links:

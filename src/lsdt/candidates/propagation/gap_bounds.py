@@ -25,7 +25,6 @@ from lsdt.candidates.propagation.order import order_gaps
 from lsdt.candidates.propagation.range_steps import has_one_unit
 from lsdt.errors import InvalidInput
 from lsdt.kernel.parallel import over_blocks
-from lsdt.side_information.layouts.stores import PairStore
 from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
@@ -116,7 +115,7 @@ def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
     ordered = order_gaps(side, np.array([arm]))
     if ordered is not None and ordered.is_out[arm]:
         raise _no_gaps(side, arm, "the order of the arms")
-    if ordered is not None and not (side.n_dissimilar and _have_one_unit(side)):
+    if ordered is not None and not (side.n_dissimilar and has_one_unit(side)):
         return GapBounds(ordered.lower, ordered.upper[0])  # these include similar pairs
     around = field_around(side, np.array([arm]))
     n_arms, place = len(around.arms), int(around.places(np.array([arm]))[0])
@@ -140,11 +139,6 @@ def _no_gaps(side: SideInformation, arm: int, what: str) -> InvalidInput:
     )
 
 
-def _have_one_unit(side: SideInformation) -> bool:
-    """Return whether distances and ranges can be compared: without epsilon, distances have no size."""
-    return not isinstance(side.store, PairStore) or has_one_unit(side.store, side.epsilon)
-
-
 def mutual_bounds(
     side: SideInformation,
     arms: NDArray[np.int64],
@@ -162,7 +156,7 @@ def mutual_bounds(
     # Without epsilon, distances cannot be expressed in the units of rewards.
     by_order = side.ranges is not None and len(arms) <= _MOST_ORDERED_ROWS
     is_told = by_order and not side.n_dissimilar  # the order gives all bounds
-    if not _have_one_unit(side) or is_told:
+    if not has_one_unit(side) or is_told:
         bounds = _no_bounds(len(arms))
     elif found is not None and _is_ordered(found, len(arms)):
         bounds = _by_images(found, arms, most_entries)

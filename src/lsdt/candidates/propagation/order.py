@@ -33,7 +33,6 @@ from lsdt.candidates.proofs import (
     Relation,
     Step,
     ThresholdRelation,
-    range_of,
     range_relation,
     relation_of,
 )
@@ -187,10 +186,9 @@ class Order:
         start, end = side.label(worse), side.label(better)
         bound, why = float(self.links.bound[link]), _relations_of(side, self.links, link)[0].relation
         if self.links.is_dissimilar[link]:
-            assert side.ranges is not None
-            known = side.ranges.at(better, worse)
-            assert known is not None
-            at_most = Link(start, end, 0.0 - known[0], known[2], "better" if known[2] else "range")
+            known = side.range_at(better, worse)
+            word = "better" if known.strict_low else "range"
+            at_most = Link(start, end, 0.0 - known.low, known.strict_low, word)
             steps.append(Step("order", end, start, -bound, (at_most,)))
             why = f"step {len(steps)}"
         return Link(start, end, bound, bool(self.links.strict[link]), why)
@@ -206,17 +204,14 @@ def _relations_of(side: SideInformation, links: Links, link: int) -> list[Relati
     if links.is_similar[link]:
         if side.store.thresholds is None:
             return [relation_of(side, start, end)]
-        threshold = range_of(side, start, end)[1]
+        threshold = side.distance_at(start, end)[1]
         return [ThresholdRelation(side.label(start), side.label(end), "similar", threshold)]  # type: ignore[list-item]
     if links.is_dissimilar[link]:
-        assert side.ranges is not None
-        known = side.ranges.at(start, end)
-        assert known is not None
         a, b = side.label(start), side.label(end)
         far: Any = Relation(a, b, "dissimilar")
         if side.store.thresholds is not None:
             far = ThresholdRelation(a, b, "dissimilar", -float(links.bound[link]))
-        return [far, range_relation(side, start, end, known[2])]
+        return [far, range_relation(side, start, end, side.range_at(start, end).strict_low)]
     return [range_relation(side, start, end, bool(links.strict[link]))]
 
 

@@ -18,13 +18,13 @@ import numpy as np
 
 from lsdt.candidates.propagation.difference_links import quanta_of
 from lsdt.candidates.propagation.method_kernel import FAR
+from lsdt.side_information.layouts.thresholds import at_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lsdt.side_information import SideInformation
     from lsdt.side_information.layouts.adjacency import Adjacency
-    from lsdt.side_information.layouts.ranges import PairRanges
-    from lsdt.side_information.layouts.stores import PairStore
 
     Wholes = NDArray[np.int64]
 
@@ -65,45 +65,39 @@ class RangeSteps(NamedTuple):
     exact: bool
 
 
-def has_one_unit(store: PairStore, epsilon: float | None) -> bool:
+def has_one_unit(side: SideInformation) -> bool:
     """Return whether distances and ranges can be compared: without epsilon, distances have no size."""
-    sized = epsilon is not None or store.thresholds is not None
-    return sized or not (store.n_similar or store.n_dissimilar) or not _has_size(store.ranges)
+    if side.has_epsilon or side.ranges is None or not side.ranges.has_size:
+        return True
+    return not (side.n_similar or side.n_dissimilar)
 
 
-def _has_size(ranges: PairRanges | None) -> bool:
-    return ranges is not None and ranges.has_size
-
-
-def range_steps(store: PairStore, epsilon: float | None) -> RangeSteps:
-    """Return the relations of a store with ranges in steps.
+def range_steps(side: SideInformation) -> RangeSteps:
+    """Return the relations of side information with ranges in steps.
 
     Examples
     --------
     >>> import lsdt
     >>> known = {"better": [(0, 1)], "ranges": [(0, 2, None, .3)]}
     >>> side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(1, 2)], epsilon=.2, **known)
-    >>> steps = range_steps(side.store, side.epsilon)
+    >>> steps = range_steps(side)
     >>> steps.unit, steps.size, steps.similar.tolist(), steps.dissimilar.tolist()
     (4, 0.1, [7], [8])
     >>> steps.forward.tolist(), steps.backward[0].tolist()
     ([1152921504606846976, 12], -1)
     """
-    ranges = store.ranges
+    ranges = side.ranges
     assert ranges is not None
-    unit = 1 << int(store.n_arms).bit_length()
+    unit = 1 << int(side.n_arms).bit_length()
     low, high = ranges.low, ranges.high
     strict_low, strict_high = ranges.strict_low, ranges.strict_high
-    if not has_one_unit(store, epsilon):
+    if not has_one_unit(side):
         # A sign is all that is left: above 0 is better, at least 0 stays as it is, below 0 says nothing.
         strict_low, strict_high = strict_low | (low > 0.0), strict_high | (high < 0.0)
         low, high = np.where(low >= 0.0, 0.0, -np.inf), np.where(high <= 0.0, 0.0, np.inf)
-    if store.thresholds is not None:
-        near, far = store.thresholds.similar, store.thresholds.dissimilar
-    else:
-        near = far = np.array([1.0 if epsilon is None else epsilon])
+    near, far = side.limits
     parts = [near, -far, np.where(np.isfinite(high), high, 0.0), np.where(np.isfinite(low), -low, 0.0)]
-    quanta = quanta_of(np.concatenate(parts), _SPARE * (store.n_arms + 1) * unit, np.concatenate([near, far]))
+    quanta = quanta_of(np.concatenate(parts), _SPARE * (side.n_arms + 1) * unit, np.concatenate([near, far]))
     similar, dissimilar, above, below = np.split(quanta.bounds, np.cumsum([len(part) for part in parts])[:-1])
     # The second arm can be as much deeper than the first as its mean can be smaller.
     forward = np.where(np.isfinite(high), above * unit - strict_high, FAR)
@@ -139,9 +133,9 @@ def joint_rows(
     n_arms = len(similar.indptr) - 1
     first, second = pairs.astype(np.int64).T
     keys, there = first * n_arms + second, second * n_arms + first
-    apart = _beside(dissimilar, steps.dissimilar, keys, n_arms)
+    apart = at_pairs(dissimilar, steps.dissimilar, pairs, -FAR)  # below every bound where there is none
     forward, backward = ordered_steps(steps.forward, steps.backward, apart)
-    near = _keys(similar, n_arms)
+    near = np.repeat(np.arange(n_arms, dtype=np.int64), np.diff(similar.indptr)) * n_arms + similar.indices
     every, place = np.unique(np.concatenate([near, keys, there]), return_inverse=True)
     joint = np.full(len(every), FAR)
     values = np.broadcast_to(steps.similar, len(near)) if len(steps.similar) == 1 else steps.similar
@@ -157,18 +151,3 @@ def ordered_steps(forward: Wholes, backward: Wholes, apart: Wholes) -> tuple[Who
         np.where(forward < apart, np.minimum(forward, -apart), forward),
         np.where(backward < apart, np.minimum(backward, -apart), backward),
     )
-
-
-def _keys(graph: Adjacency, n_arms: int) -> Wholes:
-    rows = np.repeat(np.arange(n_arms, dtype=np.int64), np.diff(graph.indptr))
-    return rows * n_arms + graph.indices
-
-
-def _beside(graph: Adjacency, values: Wholes, wanted: Wholes, n_arms: int) -> Wholes:
-    """Return the value of each wanted pair in a graph, or `-FAR`, below every bound, if it is not there."""
-    known = _keys(graph, n_arms)
-    if not len(known):
-        return np.full(len(wanted), -FAR)
-    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-    own = values[place] if len(values) > 1 else np.full(len(wanted), values[0])
-    return np.where(known[place] == wanted, own, -FAR)

@@ -31,7 +31,6 @@ from lsdt.candidates.search.refutation import contradiction_error, explain_refut
 from lsdt.candidates.triangles.rule import run_triangles
 from lsdt.errors import TooLarge, Unsupported, counted
 from lsdt.side_information.layouts.ranges import WITHOUT
-from lsdt.side_information.layouts.stores import PairStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,7 +142,7 @@ def run_exact(side: SideInformation, options: Options = USUAL, orders: tuple[int
     options.refuse_wrong_relations(
         "'exact' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
-    if isinstance(side.store, PairStore) and not has_one_unit(side.store, side.epsilon):
+    if not has_one_unit(side):
         raise Unsupported(
             "the method 'exact' compares similar and dissimilar pairs with ranges, and so needs their "
             f"epsilon; give one, or use 'propagation'. {WITHOUT}"

@@ -96,10 +96,7 @@ def _known_pairs(side: SideInformation, arms: NDArray[np.int64]) -> tuple[tuple[
     arms = np.sort(arms)
     places = zip(*np.triu_indices(len(arms), 1), strict=True)
     pairs = ((int(arms[a]), int(arms[b])) for a, b in places)
-    ranges = side.ranges
-    return tuple(
-        pair for pair in pairs if side.store.relation(*pair) or (ranges is not None and ranges.at(*pair))
-    )
+    return tuple(pair for pair in pairs if side.store.relation(*pair) or side.range_at(*pair).is_known)
 
 
 def relations_known(side: SideInformation, pairs: tuple[tuple[int, int], ...]) -> tuple[Relation, ...]:
@@ -110,13 +107,11 @@ def relations_known(side: SideInformation, pairs: tuple[tuple[int, int], ...]) -
             found += threshold_relations(side, *pair)
         elif side.store.relation(*pair):
             found.append(relation_of(side, *pair))
-        known = None if side.ranges is None else side.ranges.at(*pair)
-        if known is not None:
-            low, high, strict_low, strict_high = known
-            if strict_low or strict_high:
-                found.append(range_relation(side, *pair, is_better=True))
-            if (np.isfinite(low) and not strict_low) or (np.isfinite(high) and not strict_high):
-                found.append(range_relation(side, *pair, is_better=False))
+        low, high, strict_low, strict_high = side.range_at(*pair)
+        if strict_low or strict_high:
+            found.append(range_relation(side, *pair, is_better=True))
+        if (np.isfinite(low) and not strict_low) or (np.isfinite(high) and not strict_high):
+            found.append(range_relation(side, *pair, is_better=False))
     return tuple(found)
 
 

@@ -17,7 +17,6 @@ from lsdt.candidates.minimise import Budget, minimise
 from lsdt.candidates.proofs import (
     Explanation,
     ThresholdExplanation,
-    range_of,
     same_argument,
     threshold_relations,
     triangle_pairs,
@@ -27,16 +26,14 @@ from lsdt.candidates.triangles.conflict import Conflict, ThresholdConflict, witn
 from lsdt.kernel.parallel import over_blocks
 from lsdt.side_information.layouts.adjacency import frozen
 from lsdt.side_information.layouts.integer_steps import common_quantum
-from lsdt.side_information.layouts.stores import PairStore
 from lsdt.side_information.layouts.subset import subset
-from lsdt.side_information.layouts.thresholds import Thresholds
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.adjacency import Adjacency
     from lsdt.side_information.layouts.stores import Store
+    from lsdt.side_information.layouts.thresholds import Thresholds
 
 _MOST_QUANTA = 2**45  # whole numbers that floats add and compare without rounding
 _MOST_ATTEMPTS = 400  # at shrinking a conflict
@@ -44,21 +41,17 @@ _MOST_ATTEMPTS = 400  # at shrinking a conflict
 
 def scan_thresholds(store: Store, witnesses: NDArray[np.int32]) -> None:
     """Fill in the pairs that exclude each arm, ``witnesses[arm]``; arms that stay keep their -1."""
-    pairs = store.explicit()
-    assert pairs.thresholds is not None
-    assert pairs.dissimilar is not None
+    assert store.thresholds is not None
+    _scan(store, store.thresholds, witnesses)
+
+
+def _scan(store: Store, limits: Thresholds, witnesses: NDArray[np.int32]) -> None:
     # Decimals count as written: .4 is .1 more than .3, which floats only approximate.
-    quantum = common_quantum(pairs.thresholds, _MOST_QUANTA)
-    values = pairs.thresholds
-    if quantum is not None:
-        values = Thresholds(*(np.rint(numbers / quantum) for numbers in values))
-    _scan(pairs.similar, pairs.dissimilar, values, witnesses)
-
-
-def _scan(near: Adjacency, far: Adjacency, values: Thresholds, witnesses: NDArray[np.int32]) -> None:
+    quantum = common_quantum(limits, _MOST_QUANTA)
+    values = limits if quantum is None else [np.rint(numbers / quantum) for numbers in limits]
     first_rows, second_rows = (
         kernel.WeightedRows(*graph, frozen(numbers), int(len(numbers) > 1))
-        for graph, numbers in zip((near, far), values, strict=True)
+        for graph, numbers in zip((store.listed_similar(), store.listed_dissimilar()), values, strict=True)
     )
     over_blocks(
         lambda first, last: kernel.eliminate_by_thresholds(first_rows, second_rows, first, last, witnesses),
@@ -88,8 +81,8 @@ def explain_threshold_candidate(side: SideInformation, arm: int, wanted: int) ->
 
 def _argument(side: SideInformation, arm: int, first: int, second: int) -> str:
     names = [repr(side.label(which)) for which in (arm, first, second)]
-    depths = [range_of(side, arm, other) for other in (first, second)]
-    apart = range_of(side, first, second)[0]
+    depths = [side.distance_at(arm, other) for other in (first, second)]
+    apart = side.distance_at(first, second)[0]
     farthest = max(depths[0][1] - depths[1][0], depths[1][1] - depths[0][0])
     words = [
         f"less than {high:g}" if low == 0.0 else f"at least {low:g} and less than {high:g}"
@@ -124,13 +117,8 @@ def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> C
 
 def _pairs_among(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return, for each of `arms`, two others of them that exclude it, as indices into `arms`, or -1."""
-    part = subset(side, arms).store
-    witnesses = np.full((len(arms), 1, 2), -1, np.int32)
-    assert isinstance(part, PairStore)
-    if part.thresholds is not None:
-        scan_thresholds(part, witnesses)
-    else:  # what is left has one threshold
-        _scan(part.similar, part.listed_dissimilar(), Thresholds(np.ones(1), np.ones(1)), witnesses)
+    part, witnesses = subset(side, arms), np.full((len(arms), 1, 2), -1, np.int32)
+    _scan(part.store, part.limits, witnesses)  # which may have one epsilon: what is left need not differ
     return witnesses[:, 0]
 
 

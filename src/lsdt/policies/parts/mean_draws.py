@@ -124,10 +124,8 @@ def _members(n_arms: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def size_of(side: SideInformation) -> float | None:
     """Return a distance of the order of those in the relations; None where they have no size in rewards."""
-    if side.epsilon is not None:
-        return float(side.epsilon)
-    if side.store.thresholds is not None:
-        return float(side.store.thresholds.largest)
+    if side.has_epsilon:
+        return side.limits.largest
     if side.ranges is None or not side.ranges.has_size or side.n_similar or side.n_dissimilar:
         return None
     ends = np.abs(np.concatenate([side.ranges.low, side.ranges.high]))
@@ -138,10 +136,8 @@ def relations_of(side: SideInformation) -> Relations:
     """Return the relations of side information as constraints on means."""
     store = side.store.explicit()
     near, far = store.similar, store.listed_dissimilar()
-    limits = (side.epsilon, side.epsilon) if store.thresholds is None else store.thresholds
-    one, other = (np.array(0.0 if limit is None else limit, np.float64) for limit in limits)
-    within = np.broadcast_to(one, len(near.indices)) * _STRICTLY
-    apart = np.broadcast_to(other, len(far.indices)).copy()
+    within = np.broadcast_to(side.limits.similar, len(near.indices)) * _STRICTLY
+    apart = np.broadcast_to(side.limits.dissimilar, len(far.indices)).copy()
     owners = np.repeat(np.arange(side.n_arms), np.diff(near.indptr))
     others, low, high = near.indices.astype(np.int64), -within, within
     directed = np.zeros(0, np.int64)

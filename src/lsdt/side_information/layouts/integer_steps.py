@@ -15,12 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.side_information.layouts.stores import PairStore
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information.layouts.stores import Store
     from lsdt.side_information.layouts.thresholds import Thresholds
 
 MOST_QUANTA = 2**20  # in the largest threshold
@@ -53,25 +50,21 @@ class Steps(NamedTuple):
     exact: bool
 
 
-def steps_of(store: Store, epsilon: float | None = None, unit: int | None = None) -> Steps:
-    """Return the relations in steps; `unit` is one more than the number of arms by default.
+def steps_of(limits: Thresholds, n_arms: int) -> Steps:
+    """Return the relations in steps, with one more of them to a quantum than there are arms.
 
     Examples
     --------
     >>> from lsdt import SideInformation
     >>> from lsdt.side_information.layouts.integer_steps import steps_of
     >>> side = SideInformation(3, similar=[(0, 1), (1, 2)], dissimilar=[(0, 2)], epsilon=([.1, .2], .3))
-    >>> steps = steps_of(side.store)
+    >>> steps = steps_of(side.limits, side.n_arms)
     >>> steps.similar.tolist(), steps.dissimilar.tolist(), steps.unit, steps.size
     ([3, 3, 7, 7], [12], 4, 0.1)
     """
-    unit = store.n_arms + 1 if unit is None else unit
-    if not isinstance(store, PairStore) or store.thresholds is None:
-        similar, dissimilar = np.array([1], np.int64), np.array([1], np.int64)
-        size, exact = 1.0 if epsilon is None else epsilon, True
-    else:
-        most = min(MOST_QUANTA, max(_MOST_STEPS // (store.n_arms * unit), 1))
-        similar, dissimilar, size, exact = in_quanta(store.thresholds, most)
+    unit = n_arms + 1
+    most = min(MOST_QUANTA, max(_MOST_STEPS // (n_arms * unit), 1))
+    similar, dissimilar, size, exact = in_quanta(limits, most)
     return Steps(similar * unit - 1, dissimilar * unit, unit, size, exact)
 
 

@@ -8,6 +8,7 @@ is always 0, since only ``better`` is strict.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +20,7 @@ from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.side_information.arms import index_pairs
 from lsdt.side_information.layouts.adjacency import frozen
+from lsdt.side_information.layouts.thresholds import at_pairs, limits_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,6 +36,20 @@ WITHOUT = "side.reveal(1, 1, p_range=0) leaves the ranges out"
 _BYTES_PER_ROW = 150.0  # while rows are sorted and joined
 _FEWER = "keep fewer ranges: one that holds 0 rarely excludes an arm"
 _ROW = "a range is (a, b, low, high), where either end may be None or infinite"
+
+
+class KnownRange(NamedTuple):
+    """A range of ``mean a - mean b``: its ends, infinite where open, and which of them are excluded."""
+
+    low: float = -np.inf
+    high: float = np.inf
+    strict_low: bool = False
+    strict_high: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether an end is finite."""
+        return self.low > -np.inf or self.high < np.inf
 
 
 class PairRanges(NamedTuple):
@@ -118,16 +134,17 @@ class PairRanges(NamedTuple):
         found = self.select(np.asarray((place[self.pairs] >= 0).all(axis=1)))
         return None if found is None else frozen_ranges(place[found.pairs], *found[1:])
 
-    def at(self, first: int, second: int) -> tuple[float, float, bool, bool] | None:
-        """Return low, high and their strictness for mean first - mean second, or None if nothing is known."""
-        a, b = min(first, second), max(first, second)
-        start, end = np.searchsorted(self.pairs[:, 0], [a, a + 1])
-        place = int(start + np.searchsorted(self.pairs[start:end, 1], b))
-        if place == end or self.pairs[place, 1] != b:
-            return None
+    def at(self, first: int, second: int) -> KnownRange:
+        """Return the range of mean first - mean second."""
+        pair = min(first, second), max(first, second)
+        place = bisect_left(self.pairs, pair, key=tuple)  # np.searchsorted would copy a column
+        if place == len(self.pairs) or tuple(self.pairs[place]) != pair:
+            return KnownRange()
         low, high = float(self.low[place]), float(self.high[place])
         strict = bool(self.strict_low[place]), bool(self.strict_high[place])
-        return (low, high, *strict) if first == a else (0.0 - high, 0.0 - low, *strict[::-1])
+        return KnownRange(
+            *((low, high, *strict) if first < second else (0.0 - high, 0.0 - low, *strict[::-1]))
+        )
 
     @property
     def in_words(self) -> str:
@@ -280,21 +297,9 @@ def own_distances(ranges: PairRanges, store: PairStore, epsilon: float | None) -
     """Compare ranges with the known distances of their pairs; None without an epsilon or thresholds."""
     if store.thresholds is None and epsilon is None:
         return None
-    n_arms = store.n_arms
-    keys = ranges.pairs[:, 0].astype(np.int64) * n_arms + ranges.pairs[:, 1]
-    values = store.pair_thresholds()
-    limits: list[Floats] = []
-    for at, graph in enumerate((store.similar, store.dissimilar)):
-        if graph is None:  # complete: what is not similar is dissimilar
-            limits.append(np.where(np.isnan(limits[0]), float(epsilon or 0.0), np.nan))
-            continue
-        pairs = graph.pairs().astype(np.int64)
-        known = pairs[:, 0] * n_arms + pairs[:, 1]
-        place = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
-        found = known[place] == keys if len(known) else np.zeros(len(keys), bool)
-        own = np.full(len(known), epsilon) if values is None else values[at]
-        limits.append(np.where(found, own[place] if len(known) else np.nan, np.nan))
-    near, far = limits
+    limits = limits_of(store.thresholds, epsilon)
+    near = at_pairs(store.similar, limits.similar, ranges.pairs, np.nan)
+    far = store.least_distances(ranges.pairs, limits)
     too_far = (ranges.low >= near) | (ranges.high <= -near)
     return OwnDistances(near, far, too_far, (ranges.low > -far) & (ranges.high < far))
 

@@ -32,6 +32,7 @@ from lsdt.side_information.layouts.thresholds import (
     PairThresholds,
     Thresholds,
     at_pair,
+    at_pairs,
     beside_rows,
     by_pair,
     check_ranges,
@@ -189,6 +190,13 @@ class PairStore:
         below = at_pair(self.similar, self.thresholds.similar, first, second)
         least = at_pair(self.dissimilar, self.thresholds.dissimilar, first, second)
         return (0.0 if least is None else least, np.inf if below is None else below)
+
+    def least_distances(self, pairs: NDArray[np.int32], limits: Thresholds) -> NDArray[np.float64]:
+        """Return how far apart each pair is at least; NaN for a pair that is not dissimilar."""
+        if self.dissimilar is not None:
+            return at_pairs(self.dissimilar, limits.dissimilar, pairs, np.nan)
+        near = at_pairs(self.similar, limits.similar, pairs, np.nan)
+        return np.where(np.isnan(near), limits.dissimilar, np.nan)
 
     def with_one_epsilon(self) -> tuple[PairStore, float | None]:
         """Return an ordinary store and its epsilon if all thresholds are equal, else this store and None."""

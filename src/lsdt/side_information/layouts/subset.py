@@ -87,5 +87,4 @@ def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformatio
 
 def with_known_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
     """Return the information with this epsilon if it has neither epsilon nor thresholds, else unchanged."""
-    own = side.epsilon is not None or side.store.thresholds is not None
-    return side if own else with_epsilon(side, epsilon)
+    return side if side.has_epsilon else with_epsilon(side, epsilon)

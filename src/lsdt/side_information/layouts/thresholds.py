@@ -87,6 +87,12 @@ class PairThresholds(NamedTuple):
         return fields_card(self)
 
 
+def limits_of(thresholds: Thresholds | None, epsilon: float | None) -> Thresholds:
+    """Return the thresholds, or one epsilon in their form; 1, that is in epsilons, if neither is known."""
+    one = np.array([1.0 if epsilon is None else epsilon])
+    return Thresholds(one, one) if thresholds is None else thresholds
+
+
 def thresholds_of_entries(similar: NDArray[np.float64], dissimilar: NDArray[np.float64]) -> Thresholds:
     """Return thresholds given per entry or per relation; a relation with equal thresholds stores one."""
     if not len(similar) and not len(dissimilar):
@@ -129,6 +135,20 @@ def at_pair(graph: Adjacency, values: NDArray[np.float64], first: int, second: i
     if place == len(row) or row[place] != second:
         return None
     return float(values[(graph.indptr[first] + place) * (len(values) > 1)])
+
+
+def at_pairs(
+    graph: Adjacency, values: NDArray[Any], pairs: NDArray[np.int32], otherwise: float | np.int64
+) -> NDArray[Any]:
+    """Return the threshold of each of many pairs, or `otherwise` if it is not in the graph."""
+    n_arms = len(graph.indptr) - 1
+    known = np.repeat(np.arange(n_arms, dtype=np.int64) * n_arms, np.diff(graph.indptr))
+    known += graph.indices
+    wanted = pairs[:, 0].astype(np.int64) * n_arms + pairs[:, 1]
+    if not len(known):
+        return np.full(len(wanted), otherwise)
+    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.where(known[place] == wanted, values[place * (len(values) > 1)], otherwise)
 
 
 def among(graph: Adjacency, values: NDArray[np.float64], arms: NDArray[np.int64]) -> NDArray[np.float64]:
