@@ -101,17 +101,22 @@ class Conflict:
         ]
         if len(self.witnesses) > _SHOWN:
             lines.append(f"  ... and so on for {len(self.witnesses) - _SHOWN} more arms")
+        return self._none_can_be_best(lines)
+
+    def _none_can_be_best(self, lines: list[str]) -> str:
         named = ", ".join(repr(arm) for arm in self.arms[: 2 * _SHOWN])
         more = ", ..." if len(self.arms) > 2 * _SHOWN else ""
-        return (
-            f"One of these arms would have to be the best of them, and none can: {named}{more}\n"
-            + "\n".join(lines)
-        )
+        first = f"One of these arms would have to be the best of them, and none can: {named}{more}"
+        return "\n".join([first, *lines])
 
-    def _as_relations(self) -> str:
+    def _relation_lines(self, where: str = "") -> list[str]:
         lines = [f"  {in_words(relation)}" for relation in self.relations[: 2 * _SHOWN]]
         if len(self.relations) > 2 * _SHOWN:
-            lines.append(f"  ... and {len(self.relations) - 2 * _SHOWN} more relations among these arms")
+            lines.append(f"  ... and {len(self.relations) - 2 * _SHOWN} more relations{where}")
+        return lines
+
+    def _as_relations(self) -> str:
+        lines = self._relation_lines(" among these arms")
         if not lines:
             return f"No means whatsoever satisfy what is known of {counted(len(self.arms), 'arm')}."
         text = "No means whatsoever satisfy these relations:\n" + "\n".join(lines)
@@ -128,15 +133,7 @@ class ThresholdConflict(Conflict):
     """A conflict whose relations have thresholds."""
 
     def __str__(self) -> str:
-        lines = [f"  {in_words(relation)}" for relation in self.relations[: 2 * _SHOWN]]
-        if len(self.relations) > 2 * _SHOWN:
-            lines.append(f"  ... and {len(self.relations) - 2 * _SHOWN} more relations")
-        named = ", ".join(repr(arm) for arm in self.arms[: 2 * _SHOWN])
-        more = ", ..." if len(self.arms) > 2 * _SHOWN else ""
-        return (
-            f"One of these arms would have to be the best of them, and none can: {named}{more}\n"
-            + "\n".join(lines)
-        )
+        return self._none_can_be_best(self._relation_lines())
 
 
 def in_words(relation: Relation) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled
+from lsdt.kernel.jit import Array, compiled, inlined
 
 
 @compiled
@@ -100,3 +100,13 @@ def grow_matching(indptr: Array, indices: Array, mate: Array, enough: int) -> in
             mate[before] = end
             end = following
     return size
+
+
+@inlined
+def write_pairs(arms: Array, mate: Array, enough: int, out: Array) -> None:
+    """Write the first `enough` matched pairs of `arms`, whose partners are at ``mate``, into `out`."""
+    written = 0
+    for number in range(len(mate)):
+        if mate[number] > number and written < enough:
+            out[written, 0], out[written, 1] = arms[number], arms[mate[number]]
+            written += 1

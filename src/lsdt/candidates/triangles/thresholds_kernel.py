@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.triangles.matching_kernel import grow_matching
+from lsdt.candidates.triangles.matching_kernel import grow_matching, write_pairs
 from lsdt.kernel.jit import Array, compiled, inlined
 
 # A long row is searched by bisection instead of scanned when it is this many times longer than the other.
@@ -97,14 +97,8 @@ def _exact_pairs(far: WeightedRows, near: Array, low: Array, high: Array, greedy
     for pair in range(len(greedy)):
         first, second = np.searchsorted(near, greedy[pair, 0]), np.searchsorted(near, greedy[pair, 1])
         mate[first], mate[second] = second, first
-    if grow_matching(starts, partners, mate, enough) < enough:
-        return
-    written = 0
-    for number in range(size):
-        if mate[number] > number and written < enough:
-            out[written, 0] = near[number]
-            out[written, 1] = near[mate[number]]
-            written += 1
+    if grow_matching(starts, partners, mate, enough) >= enough:
+        write_pairs(near, mate, enough, out)
 
 
 @compiled

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.candidates.triangles.matching_kernel import grow_matching
+from lsdt.candidates.triangles.matching_kernel import grow_matching, write_pairs
 from lsdt.kernel.jit import Array, compiled, inlined
 
 # A long row is searched by bisection instead of scanned when it is this many times longer than the other.
@@ -103,12 +103,7 @@ def _exact_pairs(
         mate[place[greedy[pair, 1]]] = place[greedy[pair, 0]]
     reached = grow_matching(local_indptr, local_indices, mate, enough)
     if reached >= enough:
-        written = 0
-        for number in range(size):
-            if mate[number] > number and written < enough:
-                out[written, 0] = near[number]
-                out[written, 1] = near[mate[number]]
-                written += 1
+        write_pairs(near, mate, enough, out)
     return reached
 
 

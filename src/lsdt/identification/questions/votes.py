@@ -97,11 +97,6 @@ class Votes:
         found = self.leader(first, second)
         return found.lead if found is not None and found.lead < max(self.needed, 2) else None
 
-    def is_settled(self, first: int, second: int) -> bool:
-        """Return whether a pair needs no more answers."""
-        found = self.leader(first, second)
-        return found is not None and found.lead >= self.needed
-
     def disputed(self) -> list[tuple[int, int, dict[str, int]]]:
         """Return the pairs with different answers, and how often each was given."""
         return [(*pair, dict(counts)) for pair, counts in self._counts.items() if len(counts) > 1]

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from lsdt.side_information.side_information import SideInformation
 
 
+def source_of(side: SideInformation) -> dict[str, Any]:
+    """Return the scale, titles and fingerprint of side information, if it has them, as JSON data."""
+    known = {"scale": side.scale, "titles": side._names.titles, "fingerprint": side.fingerprint or None}
+    return {name: list(values) for name, values in known.items() if values is not None}
+
+
 def content_checksum(side: SideInformation) -> str:
     """Return the checksum of side information as 16 hexadecimal digits."""
     store = side.store
@@ -29,13 +35,8 @@ def content_checksum(side: SideInformation) -> str:
         "arm_ids": None if side.arm_ids is None else list(side.arm_ids),
         "epsilon": side.epsilon,
         "complete": side.is_complete,
+        **source_of(side),
     }
-    if side.scale is not None:
-        about["scale"] = list(side.scale)
-    if side._names.titles is not None:
-        about["titles"] = list(side._names.titles)
-    if side.fingerprint:
-        about["fingerprint"] = list(side.fingerprint)
     if isinstance(store, WindowStore):
         about["threshold"] = store.windows.threshold
         about["layers"] = [layer.to_dict() for layer in store.layers]

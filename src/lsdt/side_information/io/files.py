@@ -25,7 +25,7 @@ from lsdt.errors import InvalidFile, InvalidInput, TooLarge, listed, suggest
 from lsdt.side_information.arms import with_stored_titles
 from lsdt.side_information.io import parquet
 from lsdt.side_information.io.columns import arms_and_pairs, integers_from_text
-from lsdt.side_information.io.content_checksum import content_checksum
+from lsdt.side_information.io.content_checksum import content_checksum, source_of
 from lsdt.side_information.io.csv import line_of_row, read_csv, write_csv
 from lsdt.side_information.layouts.reveal import layer_from_dict
 from lsdt.side_information.layouts.stores import WindowStore
@@ -287,13 +287,7 @@ def _about(side: SideInformation) -> dict[str, Any]:
         about["epsilon"] = side.epsilon
     if side.arm_ids is not None:
         about["ids"] = "text" if isinstance(side.arm_ids[0], str) else "integers"
-    if side.scale is not None:
-        about["scale"] = list(side.scale)
-    if side._names.titles is not None:
-        about["titles"] = list(side._names.titles)
-    if side.fingerprint:
-        about["fingerprint"] = list(side.fingerprint)
-    return about
+    return about | source_of(side)
 
 
 def _recipe_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:

@@ -96,6 +96,28 @@ def _fill_row(base: CompleteBase, layers: CoinLayers, arm: int, row: Array, firs
             row[other] = relation_after(layers, row[other], distance, arm, other)
 
 
+@inlined
+def _count_row(row: Array) -> tuple[int, int]:
+    """Return the numbers of similar and of dissimilar arms in a row."""
+    n_similar, n_dissimilar = 0, 0
+    for other in range(len(row)):
+        n_similar += row[other] > 0
+        n_dissimilar += row[other] < 0
+    return n_similar, n_dissimilar
+
+
+@inlined
+def _write_row(row: Array, similar: Array, at_similar: int, dissimilar: Array, at_dissimilar: int) -> None:
+    """Write the similar and dissimilar arms of a row from two places on; an empty array is not written."""
+    for other in range(len(row)):
+        if row[other] > 0 and len(similar) > 0:
+            similar[at_similar] = other
+            at_similar += 1
+        elif row[other] < 0 and len(dissimilar) > 0:
+            dissimilar[at_dissimilar] = other
+            at_dissimilar += 1
+
+
 @compiled
 def count_relations(
     base: CompleteBase,
@@ -110,13 +132,7 @@ def count_relations(
     row = np.empty(n_arms, np.int8)
     for arm in range(first, last):
         _fill_row(base, layers, arm, row, 0)
-        similar = 0
-        dissimilar = 0
-        for other in range(n_arms):
-            similar += row[other] > 0
-            dissimilar += row[other] < 0
-        n_similar[arm] = similar
-        n_dissimilar[arm] = dissimilar
+        n_similar[arm], n_dissimilar[arm] = _count_row(row)
 
 
 @compiled
@@ -135,15 +151,7 @@ def write_relations(
     row = np.empty(n_arms, np.int8)
     for arm in range(first, last):
         _fill_row(base, layers, arm, row, 0)
-        next_similar = similar_start[arm]
-        next_dissimilar = dissimilar_start[arm]
-        for other in range(n_arms):
-            if row[other] > 0 and len(similar) > 0:
-                similar[next_similar] = other
-                next_similar += 1
-            elif row[other] < 0 and len(dissimilar) > 0:
-                dissimilar[next_dissimilar] = other
-                next_dissimilar += 1
+        _write_row(row, similar, similar_start[arm], dissimilar, dissimilar_start[arm])
 
 
 @compiled
@@ -156,23 +164,13 @@ def list_relations(base: CompleteBase, layers: CoinLayers, n_arms: int) -> tuple
         _fill_row(base, layers, arm, row, arm)
         for other in range(arm):
             row[other] = table[other, arm]
-        n_similar, n_dissimilar = 0, 0
-        for other in range(n_arms):
-            n_similar += row[other] > 0
-            n_dissimilar += row[other] < 0
+        n_similar, n_dissimilar = _count_row(row)
         similar_start[arm + 1] = similar_start[arm] + n_similar
         dissimilar_start[arm + 1] = dissimilar_start[arm] + n_dissimilar
     similar = np.empty(similar_start[n_arms], np.int32)
     dissimilar = np.empty(dissimilar_start[n_arms], np.int32)
-    next_similar, next_dissimilar = 0, 0
     for arm in range(n_arms):
-        for other in range(n_arms):
-            if table[arm, other] > 0:
-                similar[next_similar] = other
-                next_similar += 1
-            elif table[arm, other] < 0:
-                dissimilar[next_dissimilar] = other
-                next_dissimilar += 1
+        _write_row(table[arm], similar, similar_start[arm], dissimilar, dissimilar_start[arm])
     return similar_start, similar, dissimilar_start, dissimilar
 
 

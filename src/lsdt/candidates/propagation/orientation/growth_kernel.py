@@ -566,6 +566,12 @@ def _in_circle(came_from: Array) -> int:
     return -1
 
 
+@inlined
+def _starts_of(c: Codes, kind: int) -> Array:
+    """Return where the rows of similar pairs (0), dissimilar pairs (1) or ranges (2) begin."""
+    return c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
+
+
 @compiled
 def lower_levels(
     c: Codes, bits: Array, signs: Array, queue: Array, n_waiting: int, came_from: Array, levels: Array
@@ -598,9 +604,7 @@ def lower_levels(
                 return arm
         level = levels[a]
         for kind in range(3):
-            starts = (
-                c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
-            )
+            starts = _starts_of(c, kind)
             for at in range(starts[a], starts[a + 1]):
                 if kind == 0:
                     b = c.similar[at]
@@ -761,9 +765,7 @@ def strict_counts(c: Codes, bits: Array, signs: Array, levels: Array, counts: Ar
         head += 1
         level, count = quanta(int(levels[a])), counts[a]
         for kind in range(3):
-            starts = (
-                c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
-            )
+            starts = _starts_of(c, kind)
             for at in range(starts[a], starts[a + 1]):
                 if kind == 0:
                     b, code = c.similar[at], c.similar_codes[at * one_near]
@@ -846,9 +848,7 @@ def raise_counts(c: Codes, bits: Array, signs: Array, levels: Array, touched: Ar
         n_waiting -= 1
         waiting[a] = False
         for kind in range(3):
-            starts = (
-                c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
-            )
+            starts = _starts_of(c, kind)
             if n_touched > 0:  # relations to a touched arm may be newly tight as well
                 for at in range(starts[a], starts[a + 1]):
                     b, strict = _strict_way(c, bits, signs, levels, a, kind, at, False)
@@ -856,9 +856,7 @@ def raise_counts(c: Codes, bits: Array, signs: Array, levels: Array, touched: Ar
                         counts[a] = counts[b] + strict
                         came_from[a] = b
         for kind in range(3):
-            starts = (
-                c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
-            )
+            starts = _starts_of(c, kind)
             for at in range(starts[a], starts[a + 1]):
                 b, strict = _strict_way(c, bits, signs, levels, a, kind, at, True)
                 if b < 0 or counts[b] >= counts[a] + strict:
