@@ -9,7 +9,7 @@ import numpy as np
 
 import lsdt
 from lsdt.kernel import tournament
-from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from timing import Row, in_turns, timed
@@ -17,7 +17,7 @@ from timing import Row, in_turns, timed
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.policies.policy import Begun
+    from lsdt.policies.policy import ReadyPolicy
 
 LAWS = {"gaussian": (0, 1.0), "bernoulli": (1, 0.5)}
 NEVER = 10**12
@@ -28,14 +28,14 @@ HORIZON = 1_000_000
 class Game(NamedTuple):
     """A policy among arms with these means, after every arm was played once."""
 
-    begun: Begun
+    ready: ReadyPolicy
     setting: Setting
-    ledger: Ledger
+    totals: RunTotals
 
     def seconds(self, rounds: int) -> float:
         """Play some rounds and return the seconds of one."""
         started = perf_counter()
-        self.begun.player.play(self.setting, self.ledger, rounds)
+        self.ready.player.play(self.setting, self.totals, rounds)
         return (perf_counter() - started) / rounds
 
 
@@ -44,14 +44,14 @@ def _game(policy: str, n_arms: int, rewards: str, from_arms: int, rounds: int) -
     law, sigma = LAWS[rewards]
     means = np.random.default_rng(0).random(n_arms)
     usual, tournament.MANY_ARMS = tournament.MANY_ARMS, from_arms
-    begun = lsdt.Policy(policy).begin(
+    ready = lsdt.Policy(policy).begin(
         _side(policy, means), RewardModel(rewards, sigma), HORIZON, new_stream(1)
     )
     tournament.MANY_ARMS = usual
-    setting = Setting(begun.arms, means, means.max() - means, law, 1.0, 0.0)
+    setting = Setting(ready.arms, means, means.max() - means, law, 1.0, 0.0)
     ends, plays = np.array([n_arms + 1 + rounds]), np.zeros(n_arms, np.int64)
-    ledger = Ledger(new_stream(2), np.zeros(2, np.int64), np.zeros(2), ends, *np.zeros((2, 1)), plays)
-    game = Game(begun, setting, ledger)
+    totals = RunTotals(new_stream(2), np.zeros(2, np.int64), np.zeros(2), ends, *np.zeros((2, 1)), plays)
+    game = Game(ready, setting, totals)
     if not begun_at_once(policy):
         game.seconds(n_arms + 1)
     return game
@@ -77,7 +77,7 @@ def _against_scan(policy: str, rewards: str, n_arms: int, scans: int, rounds: in
     check = [_game(policy, n_arms, rewards, from_arms, scans) for from_arms in (1, NEVER)]
     for game in check:
         game.seconds(scans)
-    if not np.array_equal(check[0].ledger.plays, check[1].ledger.plays):
+    if not np.array_equal(check[0].totals.plays, check[1].totals.plays):
         raise AssertionError(f"{policy} plays differently with a tree")
     turns = 3
     tree = _game(policy, n_arms, rewards, 1, turns * rounds)
@@ -166,9 +166,9 @@ def imed() -> Row:
 def _whole_run(means: NDArray[np.float64]) -> None:
     """From the means to the regret: side information, offline step, all rounds."""
     side = lsdt.from_means(means, 0.1)
-    begun = lsdt.Policy("lsdt_csi").begin(side, RewardModel("gaussian", 1.0), LONG_RUN, new_stream(1))
-    setting = Setting(begun.arms, means, means.max() - means, 0, 1.0, 0.0)
-    ledger = Ledger(
+    ready = lsdt.Policy("lsdt_csi").begin(side, RewardModel("gaussian", 1.0), LONG_RUN, new_stream(1))
+    setting = Setting(ready.arms, means, means.max() - means, 0, 1.0, 0.0)
+    totals = RunTotals(
         new_stream(2),
         np.zeros(2, np.int64),
         np.zeros(2),
@@ -176,7 +176,7 @@ def _whole_run(means: NDArray[np.float64]) -> None:
         *np.zeros((2, 1)),
         np.zeros(len(means), np.int64),
     )
-    begun.player.play(setting, ledger, LONG_RUN)
+    ready.player.play(setting, totals, LONG_RUN)
 
 
 def end_to_end() -> Row:

@@ -10,7 +10,7 @@ import numpy as np
 import lsdt
 from lsdt.candidates.options import Options
 from lsdt.candidates.propagation.method import find_propagation
-from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from timing import Row, peak_mib, timed
@@ -42,13 +42,13 @@ def _step(name: str, work: Callable[[], Any], steps: list[Step]) -> Any:
     return kept[0]
 
 
-def _play(begun: Any, means: np.ndarray, rounds: int) -> None:
-    setting = Setting(begun.arms, means, means.max() - means, BERNOULLI, 1.0, 0.0)
+def _play(ready: Any, means: np.ndarray, rounds: int) -> None:
+    setting = Setting(ready.arms, means, means.max() - means, BERNOULLI, 1.0, 0.0)
     plays = np.zeros(len(means), np.int64)
-    ledger = Ledger(
+    totals = RunTotals(
         new_stream(2), np.zeros(2, np.int64), np.zeros(2), np.array([rounds]), *np.zeros((2, 1)), plays
     )
-    begun.player.play(setting, ledger, rounds)
+    ready.player.play(setting, totals, rounds)
 
 
 def _from_pairs(
@@ -64,15 +64,15 @@ def _from_pairs(
     outcome = _step("candidates", lambda: find_propagation(side, Options()), steps)
     steps[-1:] = [Step(stage.name, stage.seconds, steps[-1].peak) for stage in outcome.stages]
     found = lsdt.candidates.CandidateSet("propagation", outcome, 0.0)
-    begun = _step(
+    ready = _step(
         f"bounds among {len(found):,} candidates",
         lambda: lsdt.Policy("lsdt_closure").begin(
             side, RewardModel("bernoulli", 0.5), None, new_stream(1), found
         ),
         steps,
     )
-    _step("first decision", lambda: _play(begun, means, 1), steps)
-    _step(f"{rounds:,} rounds", lambda: _play(begun, means, rounds), steps)
+    _step("first decision", lambda: _play(ready, means, 1), steps)
+    _step(f"{rounds:,} rounds", lambda: _play(ready, means, rounds), steps)
     return steps
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import lsdt
 from lsdt.candidates.options import Options
 from lsdt.candidates.propagation import method
-from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from timing import Row, peak_mib
@@ -114,14 +114,14 @@ def _closure_rounds(family: str, sigma: float, law: int) -> Row:
     offline = perf_counter() - started
     means, n_arms = np.random.default_rng(0).uniform(0.1, 1.0, 10**5), len(found.arms)
     model = RewardModel(family, sigma)
-    begun = lsdt.Policy("lsdt_closure").begin(side, model, rounds, new_stream(1), found)
-    setting = Setting(begun.arms, means, means.max() - means, law, 1.0, 0.0)
+    ready = lsdt.Policy("lsdt_closure").begin(side, model, rounds, new_stream(1), found)
+    setting = Setting(ready.arms, means, means.max() - means, law, 1.0, 0.0)
     plays = np.zeros(10**5, np.int64)
     ends = np.array([rounds])
-    ledger = Ledger(new_stream(2), np.zeros(2, np.int64), np.zeros(2), ends, *np.zeros((2, 1)), plays)
-    begun.player.play(setting, ledger, 1)
+    totals = RunTotals(new_stream(2), np.zeros(2, np.int64), np.zeros(2), ends, *np.zeros((2, 1)), plays)
+    ready.player.play(setting, totals, 1)
     started = perf_counter()
-    begun.player.play(setting, ledger, rounds)
+    ready.player.play(setting, totals, rounds)
     seconds = (perf_counter() - started) / (rounds - 1)
     return Row(
         f"lsdt_closure, {family} rewards, a round of {rounds:,} among {n_arms:,} candidates of 10^5 arms; "

@@ -54,39 +54,39 @@ finally:
 
 
 def _ucb1_loop(work: Replication) -> Callable[[Any], None]:
-    setting, alpha = work.setting(), work.begun.player.state.alpha
-    return lambda ledger: loops.ucb1(setting.means, setting.gaps, alpha, *_outputs(ledger))
+    setting, alpha = work.setting(), work.ready.player.state.alpha
+    return lambda totals: loops.ucb1(setting.means, setting.gaps, alpha, *_outputs(totals))
 
 
 def _ts_loop(work: Replication) -> Callable[[Any], None]:
     setting, own = work.setting(), work.stream(Purpose.POLICY)
-    return lambda ledger: loops.ts(setting.means, setting.gaps, own, *_outputs(ledger))
+    return lambda totals: loops.ts(setting.means, setting.gaps, own, *_outputs(totals))
 
 
 def _csi_loop(work: Replication) -> Callable[[Any], None]:
-    setting, state = work.setting(), work.begun.player.state
+    setting, state = work.setting(), work.ready.player.state
     classes = state.alpha, state.layout.starts, state.layout.members
-    return lambda ledger: loops.lsdt_csi(*setting[:3], *classes, *_outputs(ledger))
+    return lambda totals: loops.lsdt_csi(*setting[:3], *classes, *_outputs(totals))
 
 
 def _ckl_loop(work: Replication) -> Callable[[Any], None]:
-    setting, packed = work.setting(), work.begun.player.packed.copy()
-    state = state_of(type(work.begun.player.state), *packed)
+    setting, packed = work.setting(), work.ready.player.packed.copy()
+    state = state_of(type(work.ready.player.state), *packed)
     scale = 0.0 if work.instance.rewards.name == "bernoulli" else setting.scale
-    return lambda ledger: loops.ckl_ucb(state, setting.means, setting.gaps, scale, *_outputs(ledger))
+    return lambda totals: loops.ckl_ucb(state, setting.means, setting.gaps, scale, *_outputs(totals))
 
 
-def _outputs(ledger: Any) -> tuple[Any, ...]:
-    return ledger.stream, ledger.checkpoints, ledger.regret, ledger.reward, ledger.plays
+def _outputs(totals: Any) -> tuple[Any, ...]:
+    return totals.stream, totals.checkpoints, totals.regret, totals.reward, totals.plays
 
 
 def _player(loop: Callable[[Replication], Callable[[Any], None]]) -> Callable[[list[Replication]], TimedRun]:
     def played(works: list[Replication]) -> TimedRun:
-        calls = [(loop(work), work.ledger()) for work in works]
+        calls = [(loop(work), work.totals()) for work in works]
         started = perf_counter()
-        for call, ledger in calls:
-            call(ledger)
-        return perf_counter() - started, [ledger for _, ledger in calls]
+        for call, totals in calls:
+            call(totals)
+        return perf_counter() - started, [totals for _, totals in calls]
 
     return played
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import lsdt
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
-from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.constraints import system_around
 from lsdt.kernel.parallel import over_blocks
 from timing import Row, in_turns, peak_mib, timed
 
@@ -20,10 +20,10 @@ def _pairs(n_arms: int, share: float) -> tuple[np.ndarray, np.ndarray]:
 def _closures(side: lsdt.SideInformation) -> None:
     """The last stage alone, on every arm."""
     arms = np.arange(side.n_arms)
-    around, possible = field_around(side, arms), np.ones(side.n_arms, bool)
+    system, possible = system_around(side, arms), np.ones(side.n_arms, bool)
     over_blocks(
         lambda first, last: eliminate_by_closure(
-            around.constraints, arms, first, last, side.n_arms, side.n_arms, possible
+            system.constraints, arms, first, last, side.n_arms, side.n_arms, possible
         ),
         side.n_arms,
         worth_sharing=9,

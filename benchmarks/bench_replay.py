@@ -109,8 +109,8 @@ def _row(policy: str, plain: Callable[[int], Any], what: str, goal: float | None
     side, model = lsdt.SideInformation(ITEMS), RewardModel("bernoulli", 0.5)
 
     def ours() -> list[int]:
-        begun = lsdt.Policy(policy).begin(side, model, USERS, new_stream(0))
-        return replay_once(begun, log, USERS).items.tolist()
+        ready = lsdt.Policy(policy).begin(side, model, USERS, new_stream(0))
+        return replay_once(ready, log, USERS).items.tolist()
 
     def theirs() -> list[int]:
         return _plain_loop(plain(ITEMS), rows)

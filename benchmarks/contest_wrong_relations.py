@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import lsdt
-from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.beyond import lsdt_watchful
@@ -56,11 +56,11 @@ def playable(side, rate, risk):
     return lsdt.candidate_set(side, "triangles", wrong_rate=rate, risk=risk).arms.copy()
 
 
-def is_out(policy, begun, arms, means, horizon):
+def is_out(policy, ready, arms, means, horizon):
     best = int(means.argmax())
     if policy.name != "lsdt_watchful":
         return best not in arms
-    state = begun.player.state
+    state = ready.player.state
     leader, _, second = lsdt_watchful.best_two(state)
     cost = lsdt_watchful.price_left(state, best, leader, second)
     cost += lsdt_watchful.rising_cost(state, best, means[best], math.inf)
@@ -72,14 +72,14 @@ def play(policy, risk, seed, run, rate, revealed, horizon):
     means, side = draw(seed, run, rate, revealed)
     arms = playable(side, rate, risk)
     model = RewardModel("bernoulli", 0.5)
-    begun = policy.begin(subset(side, arms), model, horizon, new_stream(seed, run, 1))
+    ready = policy.begin(subset(side, arms), model, horizon, new_stream(seed, run, 1))
     checkpoints = np.array([max(horizon // 10, 1), horizon])
     none = np.zeros(0, np.int64)
     stream, clock = new_stream(seed, run, 2), np.zeros(2, np.int64)
-    ledger = Ledger(stream, clock, np.zeros(2), checkpoints, np.zeros(2), np.zeros(2), none)
+    totals = RunTotals(stream, clock, np.zeros(2), checkpoints, np.zeros(2), np.zeros(2), none)
     setting = Setting(arms, means, means.max() - means, BERNOULLI_LAW, 0.5, 0.0)
-    begun.player.play(setting, ledger, horizon)
-    return (*ledger.regret, is_out(policy, begun, arms, means, horizon))
+    ready.player.play(setting, totals, horizon)
+    return (*totals.regret, is_out(policy, ready, arms, means, horizon))
 
 
 def main():

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import lsdt
-from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import Purpose, new_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lsdt.policies.policy import Begun
+    from lsdt.policies.policy import ReadyPolicy
     from lsdt.problems.problems import Instance
 
 ARMS, HORIZON, REPLICATIONS = 100, 1000, 60
@@ -27,7 +27,7 @@ class Replication(NamedTuple):
     """One replication before its first round."""
 
     instance: Instance
-    begun: Begun
+    ready: ReadyPolicy
     number: int
 
     def stream(self, use: int) -> Any:
@@ -37,37 +37,37 @@ class Replication(NamedTuple):
     def setting(self) -> Setting:
         """Return the arms and how they pay."""
         means, law = self.instance.means, self.instance.rewards
-        return Setting(self.begun.arms, means, means.max() - means, law.law, law.scale, law.shape)
+        return Setting(self.ready.arms, means, means.max() - means, law.law, law.scale, law.shape)
 
-    def ledger(self) -> Ledger:
-        """Return a ledger with nothing in it."""
+    def totals(self) -> RunTotals:
+        """Return a totals with nothing in it."""
         clock, sums, plays = np.zeros(2, np.int64), np.zeros(2), np.zeros(ARMS, np.int64)
         regret, reward = np.zeros((2, len(CHECKPOINTS)))
-        return Ledger(self.stream(Purpose.REWARD), clock, sums, CHECKPOINTS, regret, reward, plays)
+        return RunTotals(self.stream(Purpose.REWARD), clock, sums, CHECKPOINTS, regret, reward, plays)
 
 
 # Plays replications one after the other and returns the seconds and the ledgers.
-TimedRun = tuple[float, list[Ledger]]
+TimedRun = tuple[float, list[RunTotals]]
 
 
 def replications(policy: str, rewards: str, count: int = REPLICATIONS) -> list[Replication]:
     problem, made = lsdt.problems.uniform(ARMS, rewards=rewards), []
     for number in range(count):
         instance, stream = problem.draw(0, number), new_stream(0, number, Purpose.POLICY)
-        begun = lsdt.Policy(policy).begin(instance.side, instance.rewards.model, HORIZON, stream)
-        made.append(Replication(instance, begun, number))
+        ready = lsdt.Policy(policy).begin(instance.side, instance.rewards.model, HORIZON, stream)
+        made.append(Replication(instance, ready, number))
     return made
 
 
 def play_with_lsdt(works: list[Replication]) -> TimedRun:
-    calls = [(work.begun.player, work.setting(), work.ledger()) for work in works]
+    calls = [(work.ready.player, work.setting(), work.totals()) for work in works]
     started = perf_counter()
-    for player, setting, ledger in calls:
-        player.copy().play(setting, ledger, HORIZON)
-    return perf_counter() - started, [ledger for _, _, ledger in calls]
+    for player, setting, totals in calls:
+        player.copy().play(setting, totals, HORIZON)
+    return perf_counter() - started, [totals for _, _, totals in calls]
 
 
-def require_same(what: str, ours: list[Ledger], theirs: list[Ledger]) -> None:
+def require_same(what: str, ours: list[RunTotals], theirs: list[RunTotals]) -> None:
     """Fail unless both sides played every arm equally often, and so came to the same regret."""
     for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
         same = np.array_equal(one.plays, other.plays)

@@ -49,8 +49,8 @@ def random_problem(number, family, complete, connected=False, sigma=None):
 
 def begin_both(name, problem, horizon, key, **parameters):
     """Return the compiled player and its twin, on the same arms and with the same stream."""
-    begun = lsdt.Policy(name, **parameters).begin(problem.side, problem.rewards, horizon, new_stream(*key))
-    state = begun.player.state
+    ready = lsdt.Policy(name, **parameters).begin(problem.side, problem.rewards, horizon, new_stream(*key))
+    state = ready.player.state
     given = {"z": state.z.tolist()} if hasattr(state, "z") else {}
     if name == "lsdt_watchful":
         given = relations_of(state)
@@ -59,8 +59,8 @@ def begin_both(name, problem, horizon, key, **parameters):
     world = world_of(problem.side, problem.rewards, horizon)
     twins = HEAVY_TWINS if parameters.get("tails") == "heavy" else TWINS
     twin = twins[name](world, Stream(*key), **parameters, **given)
-    assert begun.arms.tolist() == twin.arms
-    return begun.player, twin
+    assert ready.arms.tolist() == twin.arms
+    return ready.player, twin
 
 
 def draws_of(state):

@@ -54,16 +54,16 @@ def _address(array: Any) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
-def _arguments(work: Replication, ledger: Any) -> tuple[list[Any], tuple[Any, ...]]:
+def _arguments(work: Replication, totals: Any) -> tuple[list[Any], tuple[Any, ...]]:
     """Return the arguments of a loop, and the arrays that must stay while it runs."""
     setting, own = work.setting(), work.stream(Purpose.POLICY)
-    arrays = (setting.arms, setting.means, setting.gaps, ledger.stream, own, CHECKPOINTS)
+    arrays = (setting.arms, setting.means, setting.gaps, totals.stream, own, CHECKPOINTS)
     arms, means, gaps, noise, policy, checkpoints = (array.ctypes.data for array in arrays)
-    outputs = (array.ctypes.data for array in (ledger.regret, ledger.reward, ledger.plays))
+    outputs = (array.ctypes.data for array in (totals.regret, totals.reward, totals.plays))
     sizes = len(setting.arms), len(CHECKPOINTS)
     run = Run(arms, sizes[0], means, gaps, noise, policy, checkpoints, sizes[1], *outputs)
     bernoulli = ctypes.c_bool(work.instance.rewards.name == "bernoulli")
-    return [ctypes.byref(run), bernoulli, *_parameters(work.begun.player.state)], arrays
+    return [ctypes.byref(run), bernoulli, *_parameters(work.ready.player.state)], arrays
 
 
 def _parameters(state: Any) -> tuple[Any, ...]:
@@ -76,8 +76,8 @@ def _parameters(state: Any) -> tuple[Any, ...]:
 
 
 def _play_with(function: Any, works: list[Replication]) -> TimedRun:
-    ledgers = [work.ledger() for work in works]
-    calls = [_arguments(work, ledger) for work, ledger in zip(works, ledgers, strict=True)]
+    ledgers = [work.totals() for work in works]
+    calls = [_arguments(work, totals) for work, totals in zip(works, ledgers, strict=True)]
     started = perf_counter()
     for arguments, _ in calls:
         function(*arguments)

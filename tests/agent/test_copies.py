@@ -149,19 +149,19 @@ def test_a_forked_child_simulates_though_a_thread_was_loading_policies(monkeypat
 
 def test_an_agent_that_was_forked_in_the_middle_of_a_change_says_so():
     agent = lsdt.Agent(SIDE, "ucb1")
-    begun, done = threading.Event(), threading.Event()
+    ready, done = threading.Event(), threading.Event()
 
     decision, real = agent.ask(), agent._learner.apply
 
     def apply(*args):
-        begun.set()
+        ready.set()
         done.wait()
         return real(*args)
 
     agent._learner.apply = apply
     thread = threading.Thread(target=agent.tell, args=(decision, 1.0))
     thread.start()
-    begun.wait()
+    ready.wait()
     said = in_a_child(agent.ask)
     done.set()
     thread.join()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.constraints import system_around
 from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, Unsupported
 from naive.checkers import follows, satisfy
 from naive.mixed import mixed_instance
@@ -270,7 +270,7 @@ def test_epsilon_stays_whole_beside_ends_without_a_quantum():
     assert "rounded outward" in found.notes[0]
     triangle = {"similar": [(0, 1), (1, 2), (1, 3)], "dissimilar": [(0, 2), (0, 3), (2, 3)], "epsilon": 0.3}
     side = lsdt.SideInformation(5, **triangle, ranges=[(4, 0, -np.pi / 7, 2**0.5)])
-    assert field_around(side, np.arange(5)).size * 2**20 < 0.3
+    assert system_around(side, np.arange(5)).size * 2**20 < 0.3
     plain = lsdt.SideInformation(5, **triangle)
     assert not set(quiet(side, "propagation").arms.tolist()) - set(quiet(plain, "propagation").arms.tolist())
 
@@ -315,7 +315,7 @@ def test_many_arms_with_ranges_keep_the_best():
     found, plain = lsdt.candidate_set(side), lsdt.candidate_set(side.reveal(1, 1, p_range=0))
     assert int(means.argmax()) in found
     assert set(found.arms.tolist()) < set(plain.arms.tolist())
-    field = field_around(side, found.arms)
-    assert field.ranges is not None
+    system = system_around(side, found.arms)
+    assert system.ranges is not None
     excluded = np.setdiff1d(np.arange(n_arms), found.arms)[:: max(n_arms // 12, 1)]
     assert not any(found.explain(int(arm)).is_candidate for arm in excluded)

@@ -58,9 +58,9 @@ def test_every_method_fills_the_same_value(method, side):
     assert outcome.side.n_arms == side.n_arms
     assert isinstance(outcome.is_exact, bool)
     assert (outcome.classes is not None) == (method == "anchors")
-    for field in fields(outcome):
+    for system in fields(outcome):
         with pytest.raises(FrozenInstanceError):
-            setattr(outcome, field.name, None)
+            setattr(outcome, system.name, None)
     for array in (outcome.arms, outcome.kinds):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1

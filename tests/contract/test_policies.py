@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.policy import parse_policy
@@ -40,7 +40,7 @@ def policy(variant):
     return parse_policy(variant)
 
 
-def begun(variant, side=SIDE, model=GAUSSIAN, seed=1):
+def ready(variant, side=SIDE, model=GAUSSIAN, seed=1):
     return policy(variant).begin(side, model, HORIZON, new_stream(seed))
 
 
@@ -64,7 +64,7 @@ def trajectory(start, reward, rounds=HORIZON, first=0):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_plays_allowed_arms_and_the_same_seed_gives_the_same_run(variant):
     for law, model in MODELS.items():
-        first, again = (trajectory(begun(variant, model=model), rewards(law, HORIZON)) for _ in range(2))
+        first, again = (trajectory(ready(variant, model=model), rewards(law, HORIZON)) for _ in range(2))
         assert first == again, law
         assert set(first) <= set(range(25)), law
         if specification(variant.partition(":")[0]).offline:
@@ -74,19 +74,19 @@ def test_plays_allowed_arms_and_the_same_seed_gives_the_same_run(variant):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_round_by_round_equals_the_simulator(variant):
     """What an agent will do, ask and tell, is what the driver does in one compiled loop, in any chunks."""
-    start = begun(variant)
+    start = ready(variant)
     copy = start.player.copy()
     checkpoints = np.array([100, HORIZON])
     gaps = MEANS.max() - MEANS
 
-    def ledger():
+    def totals():
         counts = np.zeros(25, np.int64)
-        return Ledger(
+        return RunTotals(
             new_stream(9), np.zeros(2, np.int64), np.zeros(2), checkpoints, np.zeros(2), np.zeros(2), counts
         )
 
     setting = Setting(start.arms, MEANS, gaps, 0, 1.0, 0.0)
-    whole = ledger()
+    whole = totals()
     start.player.play(setting, whole, HORIZON)
 
     noise = _gaussian_noise(HORIZON)
@@ -110,11 +110,11 @@ def _gaussian_noise(rounds):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_restored_copy_goes_on_as_if_nothing_had_happened(variant):
-    start, reward = begun(variant), rewards("gaussian", HORIZON)
+    start, reward = ready(variant), rewards("gaussian", HORIZON)
     before = trajectory(start, reward, 120)
     saved = start.player.packed.buffer.tobytes()
     on = trajectory(start, reward, HORIZON, 120)
-    other = begun(variant)
+    other = ready(variant)
     other.player.packed.buffer[:] = np.frombuffer(saved)
     other.player.round = 120
     assert len(before) == 120
@@ -134,7 +134,7 @@ def test_a_single_arm_is_played(variant):
 def test_inputs_are_left_untouched(variant):
     side = SIDE.explicit()
     before = [array.copy() for array in side.store.explicit().similar]
-    trajectory(begun(variant, side), rewards("gaussian", HORIZON), 50)
+    trajectory(ready(variant, side), rewards("gaussian", HORIZON), 50)
     assert all(
         np.array_equal(old, new) for old, new in zip(before, side.store.explicit().similar, strict=True)
     )
@@ -180,7 +180,7 @@ def choices_of_all():
     """Few arms and rounds: without compilation, what happens before the first round takes long."""
     few = lsdt.from_means(MEANS[:10], 0.3)
     return {
-        f"{variant}, {law}": trajectory(begun(variant, few, MODELS[law]), rewards(law, 15), 15)
+        f"{variant}, {law}": trajectory(ready(variant, few, MODELS[law]), rewards(law, 15), 15)
         for variant in VARIANTS
         for law in MODELS
     }

@@ -8,7 +8,7 @@ from pandas.testing import assert_frame_equal
 
 import lsdt
 from contract.test_asks import fields
-from contract.test_policies import GAUSSIAN, HORIZON, MEANS, MODELS, SIDE, VARIANTS, begun, policy
+from contract.test_policies import GAUSSIAN, HORIZON, MEANS, MODELS, SIDE, VARIANTS, policy, ready
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.policies.prior import learn_rewards
@@ -39,7 +39,7 @@ def test_which_policies_cannot_take_a_prior():
 @pytest.mark.parametrize("variant", WITH_PRIOR)
 def test_teaching_is_one_update_after_the_other(variant):
     for law, model in MODELS.items():
-        taught, plain = (begun(variant, model=model) for _ in range(2))
+        taught, plain = (ready(variant, model=model) for _ in range(2))
         values = REWARDS if law == "bernoulli" else REWARDS + 0.3
         assert learn_rewards(taught, ARMS, values) == np.isin(ARMS, taught.arms).sum(), law
         learned_plainly(plain, ARMS, values)

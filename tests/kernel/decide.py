@@ -27,8 +27,8 @@ def choices(name: str) -> list[int]:
     from lsdt.kernel.rewards import RewardModel
 
     side = lsdt.SideInformation(8)  # nothing but the policy is compiled
-    begun = lsdt.Policy(name).begin(side, RewardModel("bernoulli", 0.5), 100, new_stream(7))
-    return [int(begun.player.select_in(begun.player.packed, number)) for number in range(30)]
+    ready = lsdt.Policy(name).begin(side, RewardModel("bernoulli", 0.5), 100, new_stream(7))
+    return [int(ready.player.select_in(ready.player.packed, number)) for number in range(30)]
 
 
 def wait_for(path: Path) -> None:

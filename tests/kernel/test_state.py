@@ -17,8 +17,8 @@ from lsdt.kernel.state import (
     Reals,
     Whole,
     Wholes,
-    apart,
     check_values,
+    copy_state,
     field_kinds,
     pack,
     pack_many,
@@ -130,12 +130,12 @@ def test_a_table_lies_row_by_row_and_a_state_that_was_kept_must_have_the_same():
 
 def test_a_state_apart_shares_its_tables_alone():
     given = Tables(np.zeros(2), np.array([1.0, 2.0]))
-    state = apart(given)
+    state = copy_state(given)
     assert state.counts.dtype == np.int64
     state.counts[:] = 5
     assert not given.counts.any()
     assert np.shares_memory(state.table, given.table)
-    single = apart(GIVEN)
+    single = copy_state(GIVEN)
     assert (single.alpha, single.rounds, single.means.tolist()) == (0.1, -(2**62), [1.5, np.inf, -0.0])
 
 
@@ -195,7 +195,7 @@ def test_compiled_code_reads_and_changes_nested_states():
 
 def test_a_nested_state_is_copied_apart_and_taken_back():
     given = nested()
-    state = apart(given)
+    state = copy_state(given)
     state.inner.tables.counts[:] = 0
     assert given.inner.tables.counts.tolist() == [5, 6]
     assert np.shares_memory(state.inner.tables.table, given.inner.tables.table)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import lsdt
 from lsdt.kernel import tournament
-from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.state import Allowed
@@ -143,7 +143,7 @@ def test_a_long_run_with_lines_from_nowhere(n_arms, kind, thorough):
     assert first_difference(new_trees(n_arms), *own, xs, arms, means[n_arms:], isq[n_arms:]) == -1
 
 
-def begun(name, means, epsilon, law, many, monkeypatch):
+def ready(name, means, epsilon, law, many, monkeypatch):
     side = lsdt.from_means(means, epsilon)
     monkeypatch.setattr(tournament, "MANY_ARMS", many)
     return lsdt.Policy(name).begin(side, RewardModel(law, LAWS[law][1]), None, new_stream(1))
@@ -153,15 +153,15 @@ def played(start, means, law, chunks):
     """Return how often every arm was played after each chunk of rounds."""
     ends = np.cumsum(chunks)
     room = np.zeros((2, len(ends)))
-    ledger = Ledger(
+    totals = RunTotals(
         new_stream(7), np.zeros(2, np.int64), np.zeros(2), ends, *room, np.zeros(len(means), np.int64)
     )
     setting = Setting(start.arms, means, means.max() - means, LAWS[law][0], 1.0, 0.0)
     counts = []
     for chunk in chunks:
-        start.player.play(setting, ledger, chunk)
-        counts.append(ledger.plays.copy())
-    return np.array(counts), ledger
+        start.player.play(setting, totals, chunk)
+        counts.append(totals.plays.copy())
+    return np.array(counts), totals
 
 
 # One class of all arms, classes of every size, every arm a class.
@@ -190,7 +190,7 @@ def arms_in(shape, n_arms):
 def test_a_policy_plays_the_same_with_and_without(name, shape, n_arms, law, monkeypatch, thorough):
     """In many rounds: the sequences of plays agree at the end of every chunk, the first ones of one round."""
     means = arms_in(shape, n_arms)
-    with_tree, without = (begun(name, means, SHAPES[shape], law, many, monkeypatch) for many in (1, NEVER))
+    with_tree, without = (ready(name, means, SHAPES[shape], law, many, monkeypatch) for many in (1, NEVER))
     assert len(with_tree.player.packed.buffer) > len(without.player.packed.buffer)
     chunks = [len(means), *[1] * 300, *[997] * (100 if thorough else 25)]
     ours, scans = (played(start, means, law, chunks)[0] for start in (with_tree, without))
@@ -201,7 +201,7 @@ def test_a_policy_plays_the_same_with_and_without(name, shape, n_arms, law, monk
 def test_masks_fall_back_to_the_scan_and_a_copy_goes_on(name, shape, monkeypatch):
     means = arms_in(shape, 60)
     with_tree, without = (
-        begun(name, means, SHAPES[shape], "bernoulli", many, monkeypatch) for many in (1, NEVER)
+        ready(name, means, SHAPES[shape], "bernoulli", many, monkeypatch) for many in (1, NEVER)
     )
     rng = np.random.default_rng(0)
     players = [with_tree.player, without.player]
@@ -226,5 +226,5 @@ def test_few_arms_have_no_tree(monkeypatch):
     many = np.append(few, 0.5)
     limit = tournament.MANY_ARMS
     for means, length in ((few, 0), (many, 2 * len(many))):
-        assert len(begun("ucb1", means, 2.0, "gaussian", limit, monkeypatch).player.state.tree) == length
-        assert len(begun("lsdt_csi", means, 2.0, "gaussian", limit, monkeypatch).player.state.trees) == length
+        assert len(ready("ucb1", means, 2.0, "gaussian", limit, monkeypatch).player.state.tree) == length
+        assert len(ready("lsdt_csi", means, 2.0, "gaussian", limit, monkeypatch).player.state.trees) == length

@@ -39,14 +39,14 @@ def begin(name, side, rewards=GAUSSIAN, horizon=100, **parameters):
     )
 
 
-def play(begun, rounds, reward=lambda arm: 0.5):
+def play(ready, rounds, reward=lambda arm: 0.5):
     """Play and return the choices as arms of the problem."""
     choices = []
     for _ in range(rounds):
-        arm = begun.player.select()
-        assert 0 <= arm < len(begun.arms)
-        choices.append(int(begun.arms[arm]))
-        begun.player.update(arm, reward(choices[-1]))
+        arm = ready.player.select()
+        assert 0 <= arm < len(ready.arms)
+        choices.append(int(ready.arms[arm]))
+        ready.player.update(arm, reward(choices[-1]))
     return choices
 
 
@@ -62,9 +62,9 @@ def test_a_single_arm_is_played_for_ever(name):
 def test_a_single_candidate_is_played_for_ever(name):
     """Best and worst arm are candidates, so only contradictions leave one of several: a square, and arm 4."""
     square = [(0, 1), (1, 2), (2, 3), (3, 0)]
-    begun = begin(name, Side(5, similar=square, dissimilar=[(0, 2), (1, 3)], epsilon=0.1))
-    assert begun.arms.tolist() == [4]
-    assert play(begun, 40) == [4] * 40
+    ready = begin(name, Side(5, similar=square, dissimilar=[(0, 2), (1, 3)], epsilon=0.1))
+    assert ready.arms.tolist() == [4]
+    assert play(ready, 40) == [4] * 40
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -91,14 +91,14 @@ def test_fewer_rounds_than_arms_begin_with_every_arm_once(name):
 )
 @pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi", "lsdt_csi:tails=heavy"])
 def test_classes(name, n_arms, similar, classes):
-    begun = begin(name, lsdt.complete(n_arms, similar, epsilon=0.1))
-    layout = begun.player.state.layout
+    ready = begin(name, lsdt.complete(n_arms, similar, epsilon=0.1))
+    layout = ready.player.state.layout
     found = [
-        begun.arms[layout.members[first:last]].tolist()
+        ready.arms[layout.members[first:last]].tolist()
         for first, last in zip(layout.starts[:-1], layout.starts[1:], strict=True)
     ]
     assert found == classes
-    assert set(play(begun, 60)) <= {arm for members in classes for arm in members}
+    assert set(play(ready, 60)) <= {arm for members in classes for arm in members}
 
 
 @pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi", "ossb", "lsdt_psi", "lsdt_ts_psi", "ckl_ucb"])
@@ -184,9 +184,9 @@ def test_last_epoch_with_other_tails():
 def test_without_an_epoch_lsdt_psi_goes_straight_to_ucb(horizon, epsilon):
     """Every arm once, the star's leaves too, which no epoch would play."""
     side = Side(4, similar=[(0, 1), (0, 2), (0, 3)], epsilon=epsilon)
-    begun = begin("lsdt_psi", side, horizon=horizon)
-    assert begun.player.state.z.tolist() == [1.0, 0.0, 0.0, 0.0]
-    assert play(begun, 4) == [0, 1, 2, 3]
+    ready = begin("lsdt_psi", side, horizon=horizon)
+    assert ready.player.state.z.tolist() == [1.0, 0.0, 0.0, 0.0]
+    assert play(ready, 4) == [0, 1, 2, 3]
 
 
 def test_arms_with_z_zero_wait_for_the_final_ucb_and_come_first_there():
@@ -209,11 +209,11 @@ def test_epochs_are_interleaved():
 
 def test_nothing_is_eliminated_before_an_epoch_ends():
     """sigma = .05: arm 1 is hopeless after one play, and stays until both arms have had their five."""
-    begun = begin("lsdt_psi", alone(), lambda_=1.0, sigma=0.05)
-    play(begun, 10, lambda arm: float(arm == 0))
-    assert begun.player.state.alive.tolist() == [1, 1]
-    assert play(begun, 50, lambda arm: float(arm == 0)) == [0] * 50
-    assert begun.player.state.alive.tolist() == [1, 0]
+    ready = begin("lsdt_psi", alone(), lambda_=1.0, sigma=0.05)
+    play(ready, 10, lambda arm: float(arm == 0))
+    assert ready.player.state.alive.tolist() == [1, 1]
+    assert play(ready, 50, lambda arm: float(arm == 0)) == [0] * 50
+    assert ready.player.state.alive.tolist() == [1, 0]
 
 
 def test_an_eliminated_arm_goes_on_being_played_for_its_neighbours():
@@ -222,28 +222,28 @@ def test_an_eliminated_arm_goes_on_being_played_for_its_neighbours():
     Arms 4 and 5 make the best pool: 4 covers 5.
     """
     side = Side(6, similar=[(0, 1), (0, 2), (0, 3), (4, 5)], epsilon=0.1)
-    begun = begin("lsdt_psi", side, horizon=1000, lambda_=1.0, sigma=0.3)
-    z = begun.player.state.z
+    ready = begin("lsdt_psi", side, horizon=1000, lambda_=1.0, sigma=0.3)
+    z = ready.player.state.z
     assert z[0] == 1.0
-    play(begun, 500, lambda arm: 1.0 if arm >= 4 else 0.0)
-    assert begun.player.state.alive.tolist() == [0, 0, 0, 0, 1, 1]
+    play(ready, 500, lambda arm: 1.0 if arm >= 4 else 0.0)
+    assert ready.player.state.alive.tolist() == [0, 0, 0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("elimination", ["quantile", "least_likely"])
 @pytest.mark.parametrize("horizon", [1, 2, 3, 4, 50])
 def test_lsdt_ts_psi_never_eliminates_all(elimination, horizon):
-    begun = begin("lsdt_ts_psi", Side(5, epsilon=1e-9), COIN, horizon, elimination=elimination)
+    ready = begin("lsdt_ts_psi", Side(5, epsilon=1e-9), COIN, horizon, elimination=elimination)
     for _ in range(20):
-        play(begun, 10, lambda arm: float(arm == 3))
-        assert begun.player.state.alive.sum() == begun.player.state.n_alive[0] >= 1
+        play(ready, 10, lambda arm: float(arm == 3))
+        assert ready.player.state.alive.sum() == ready.player.state.n_alive[0] >= 1
 
 
 def test_choices_are_plain_integers_of_the_candidates():
     side = lsdt.from_means([0.1, 0.2, 0.3, 0.4, 0.5], epsilon=0.25)
-    begun = begin("lsdt_csi", side)
-    assert begun.arms.tolist() == [0, 4]
-    assert isinstance(begun.player.select(), (int, np.integer))
-    assert set(play(begun, 30)) == {0, 4}
+    ready = begin("lsdt_csi", side)
+    assert ready.arms.tolist() == [0, 4]
+    assert isinstance(ready.player.select(), (int, np.integer))
+    assert set(play(ready, 30)) == {0, 4}
 
 
 @pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_csi:tails=heavy", "lsdt_ts_csi"])

@@ -29,7 +29,7 @@ SAMPLERS = [
 INDICES = [("moss", {}), ("kl_ucb", {}), ("kl_ucb", {"c": 3.0}), ("imed", {})]
 
 
-def begun(name, n_arms, law, many, monkeypatch, horizon=3000, **parameters):
+def ready(name, n_arms, law, many, monkeypatch, horizon=3000, **parameters):
     means = np.random.default_rng(n_arms).random(n_arms)
     monkeypatch.setattr(tournament, "MANY_ARMS", many)
     side = lsdt.from_means(means, 0.3)
@@ -102,7 +102,7 @@ def test_every_arm_is_played_as_often_as_its_posterior_says(name, many, masked, 
     Groups and scan are both held against the law itself. At fixed seeds the least of eight p-values of a
     right law is below 1e-4 with a probability below 1e-3.
     """
-    start, _ = begun(name, 14, "bernoulli", many, monkeypatch)
+    start, _ = ready(name, 14, "bernoulli", many, monkeypatch)
     for arm, reward in KNOWN:
         start.player.update(arm, reward)
     wins, losses = (np.bincount([a for a, r in KNOWN if r == won], minlength=14) for won in (1.0, 0.0))
@@ -143,8 +143,8 @@ def test_regret_is_that_of_the_scan(name, monkeypatch, thorough):
 @pytest.mark.parametrize("law", ["bernoulli", "gaussian"])
 def test_index_policies_choose_as_the_scan_does(name, parameters, law, monkeypatch):
     """Bernoulli rewards tie all the time, Gaussian ones end the groups; masks, and rewards not asked for."""
-    grouped, means = begun(name, 200, law, 1, monkeypatch, **parameters)
-    scan, _ = begun(name, 200, law, NEVER, monkeypatch, **parameters)
+    grouped, means = ready(name, 200, law, 1, monkeypatch, **parameters)
+    scan, _ = ready(name, 200, law, NEVER, monkeypatch, **parameters)
     rng = np.random.default_rng(0)
     players = [grouped.player, scan.player]
     for t in range(700):
@@ -168,7 +168,7 @@ def test_index_policies_choose_as_the_scan_does(name, parameters, law, monkeypat
 @pytest.mark.parametrize("name", ["kl_ucb", "imed"])
 def test_heaps_hold_every_arm_once(name, monkeypatch):
     """Walk through all heaps: parents below children, links both ways, every arm where its tallies say."""
-    start, means = begun(name, 150, "bernoulli", 1, monkeypatch)
+    start, means = ready(name, 150, "bernoulli", 1, monkeypatch)
     rng = np.random.default_rng(2)
     for _ in range(400):
         arm = start.player.select() if rng.random() < 0.5 else int(rng.integers(150))
@@ -195,10 +195,10 @@ def test_heaps_hold_every_arm_once(name, monkeypatch):
 @pytest.mark.parametrize(("name", "parameters"), [*SAMPLERS, *INDICES])
 def test_few_arms_are_scanned_and_have_no_groups(name, parameters, monkeypatch):
     limit = tournament.MANY_ARMS
-    few, _ = begun(name, 40, "bernoulli", limit, monkeypatch, **parameters)
-    scan, _ = begun(name, 40, "bernoulli", NEVER, monkeypatch, **parameters)
+    few, _ = ready(name, 40, "bernoulli", limit, monkeypatch, **parameters)
+    scan, _ = ready(name, 40, "bernoulli", NEVER, monkeypatch, **parameters)
     assert np.array_equal(few.player.packed.buffer, scan.player.packed.buffer, equal_nan=True)
-    many, _ = begun(name, 40, "bernoulli", 1, monkeypatch, **parameters)
+    many, _ = ready(name, 40, "bernoulli", 1, monkeypatch, **parameters)
     assert len(many.player.packed.buffer) > len(few.player.packed.buffer)
 
 
@@ -229,7 +229,7 @@ def test_a_restored_agent_goes_on(name, parameters, monkeypatch):
     [("ts", "posteriors.groups.order"), ("ts", "posteriors.groups.starts"), ("imed", "heaps.after")],
 )
 def test_a_state_that_points_outside_is_refused(name, field, monkeypatch):
-    start, means = begun(name, 40, "bernoulli", 1, monkeypatch)
+    start, means = ready(name, 40, "bernoulli", 1, monkeypatch)
     attrgetter(field)(start.player.state)[3] = 10**6
     side = lsdt.from_means(means, 0.3)
     with pytest.raises(lsdt.errors.InvalidInput, match=f"field '{field}' of the state points outside"):

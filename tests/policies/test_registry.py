@@ -68,8 +68,8 @@ code_cache.writable_folder.cache_clear()
 """
 DECIDE = """
 import stubborn
-begun = lsdt.Policy("stubborn").begin(side, RewardModel("gaussian", 1.), 9, stream)
-print(begun.player.select(), sum(begun.player.entries.select.stats.cache_hits.values()))
+ready = lsdt.Policy("stubborn").begin(side, RewardModel("gaussian", 1.), 9, stream)
+print(ready.player.select(), sum(ready.player.entries.select.stats.cache_hits.values()))
 """
 
 # Two studies with one policy, which is compiled once: the first plays an arm that there is not.

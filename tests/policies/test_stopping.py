@@ -10,7 +10,7 @@ from scipy.special import betaln, xlogy
 
 import lsdt
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.state import apart
+from lsdt.kernel.state import copy_state
 from lsdt.policies.parts.evidence_tangents import change_leader, learn_all
 from lsdt.policies.parts.gap_rows import fill_plays
 from lsdt.policies.parts.mixture_evidence import least_evidence, row_evidence
@@ -30,7 +30,7 @@ def drawn_tallies(rng, n_arms, fractions):
 
 
 def filled(state, counts, sums, pending):
-    state = apart(state)
+    state = copy_state(state)
     state.tallies.counts[:], state.tallies.sums[:] = counts + pending, sums
     state.pending[:] = pending
     learn_all(state)

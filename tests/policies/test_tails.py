@@ -107,14 +107,14 @@ def test_other_indices_of_lsdt_csi_have_no_heavy_tails():
 def test_only_allowed_arms_are_played(word):
     rng = np.random.default_rng(3)
     side = lsdt.from_means(TWO_ARMS, 0.15)
-    begun = parse_policy(word).begin(side, lsdt.rewards.student_t(1.5).model, 500, new_stream(1))
-    n_arms = len(begun.arms)
+    ready = parse_policy(word).begin(side, lsdt.rewards.student_t(1.5).model, 500, new_stream(1))
+    n_arms = len(ready.arms)
     for _ in range(500):
         allowed = rng.random(n_arms) < 0.4
         allowed[rng.integers(n_arms)] = True
-        arm = begun.player.select(allowed)
+        arm = ready.player.select(allowed)
         assert allowed[arm]
-        begun.player.update(arm, float(TWO_ARMS[begun.arms[arm]] + rng.standard_t(1.5)))
+        ready.player.update(arm, float(TWO_ARMS[ready.arms[arm]] + rng.standard_t(1.5)))
 
 
 @pytest.mark.parametrize("name", ["ucb1", "lsdt_csi", "lsdt_psi"])

@@ -91,8 +91,8 @@ def test_every_split_is_a_naive_replay():
         means = np.nanmean(log.matrix()[tested], axis=0)
         for name, label in zip(names, result.policies, strict=True):
             policy = lsdt.policies.policy.parse_policy(name)
-            begun = policy.begin(side, BOUNDED, rounds, new_stream(seed, number, 2))
-            history, spent = replayed(begun.player, begun.arms, unit, tested, rounds)
+            ready = policy.begin(side, BOUNDED, rounds, new_stream(seed, number, 2))
+            history, spent = replayed(ready.player, ready.arms, unit, tested, rounds)
             items = [item for item, _, _ in history]
             rewards = [1 + 4 * rating for _, _, rating in history]
             reached = [t for t in result.checkpoints if t <= len(history)]
@@ -120,8 +120,8 @@ def test_events_are_replayed_as_a_naive_loop_does(method):
     for number in range(2):
         _, order = taken_events(rows, 30, 300, 5, number, clip=0.15)
         for name in ("ucb1", "ts"):
-            begun = lsdt.Policy(name).begin(lsdt.SideInformation(3), BOUNDED, 90, new_stream(5, number, 2))
-            history = replayed_events(begun.player, begun.arms, rows, order, 90)
+            ready = lsdt.Policy(name).begin(lsdt.SideInformation(3), BOUNDED, 90, new_stream(5, number, 2))
+            history = replayed_events(ready.player, ready.arms, rows, order, 90)
             assert result.matched(name)[number] == len(history)
             assert result.mean_reward(name)[number] == pytest.approx(np.mean([r for _, _, r in history]))
             users = [rows[at][0] for _, at, _ in history]
@@ -135,11 +135,11 @@ def test_a_policy_with_a_prior_learns_the_users_trained_on_one_by_one():
     unit = (log.matrix() - 1) / 4
     for number in range(2):
         trained, tested, _ = split_of(400, 120, seed, number)
-        begun = lsdt.Policy("ts").begin(lsdt.SideInformation(4), BOUNDED, 60, new_stream(seed, number, 2))
+        ready = lsdt.Policy("ts").begin(lsdt.SideInformation(4), BOUNDED, 60, new_stream(seed, number, 2))
         known = [(i, unit[u, i]) for u in trained for i in range(4) if not np.isnan(unit[u, i])]
         kept = np.random.default_rng((seed, number, 6)).random(len(known)) < 0.5
-        learn_one_by_one(begun.player, [known[at] for at in np.flatnonzero(kept)])
-        history, _ = replayed(begun.player, begun.arms, unit, tested, 60)
+        learn_one_by_one(ready.player, [known[at] for at in np.flatnonzero(kept)])
+        history, _ = replayed(ready.player, ready.arms, unit, tested, 60)
         assert result.mean_reward("ts (prior_weight=0.5)")[number] == pytest.approx(
             1 + 4 * np.mean([rating for _, _, rating in history])
         )

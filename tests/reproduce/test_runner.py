@@ -212,16 +212,16 @@ class Count:
     """Hears of all parts; after some, Ctrl-C is pressed."""
 
     def __init__(self, most):
-        self.most, self.begun, self.ended = most, [], []
+        self.most, self.ready, self.ended = most, [], []
 
     def begin(self, part):
-        self.begun.append(part.id)
+        self.ready.append(part.id)
 
     def share(self, part, done):
-        assert part.id in self.begun
+        assert part.id in self.ready
 
     def end(self, part):
-        assert part.experiment.id in self.begun
+        assert part.experiment.id in self.ready
         assert not part.reused
         self.ended.append(part.experiment.id)
         if len(self.ended) == self.most:

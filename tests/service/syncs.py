@@ -23,7 +23,7 @@ def answers_before_their_sync(lines):
     and ended before the answer was sent.
     """
     asked = {}  # the line at which the last request was read, by connection
-    begun = {}  # the line at which the running sync of a thread began
+    ready = {}  # the line at which the running sync of a thread began
     reading = {}  # the connection that a thread is reading from
     last = -1  # when the sync began that began last, of those that have ended
     n_answers, early = 0, []
@@ -36,9 +36,9 @@ def answers_before_their_sync(lines):
         is_whole = "<unfinished" not in rest
         if call in ("fsync", "fdatasync"):
             if is_first:
-                begun[thread] = at
-            if is_whole and thread in begun:
-                last = max(last, begun.pop(thread))
+                ready[thread] = at
+            if is_whole and thread in ready:
+                last = max(last, ready.pop(thread))
         elif call in ("read", "recvfrom", "recvmsg"):
             if is_first:
                 reading[thread] = number if "TCP" in (what or "") else None

@@ -16,12 +16,12 @@ def test_rewards_of_every_arm_in_turn_from_a_stream_of_their_own():
     result = lsdt.simulate(PROBLEM, "ucb1", 1, 2, seed=3, prior=2)
     for number in range(2):
         instance = PROBLEM.draw(3, number)
-        begun = lsdt.Policy("ucb1").begin(instance.side, instance.rewards.model, 1, new_stream(3, number, 2))
+        ready = lsdt.Policy("ucb1").begin(instance.side, instance.rewards.model, 1, new_stream(3, number, 2))
         stream = new_stream(3, number, 5)
         for _ in range(2):
             for arm in range(20):
-                begun.player.update(arm, draw_one(1, instance.means[arm], 1.0, 0.0, stream))
-        assert result.plays("ucb1")[number].argmax() == begun.player.select()
+                ready.player.update(arm, draw_one(1, instance.means[arm], 1.0, 0.0, stream))
+        assert result.plays("ucb1")[number].argmax() == ready.player.select()
         assert result.plays("ucb1")[number].sum() == 1
     assert result.problem["prior"] == {"rewards_per_arm": 2, "weight": 1.0}
     assert "prior" not in lsdt.simulate(PROBLEM, "ucb1", 1, 2).problem

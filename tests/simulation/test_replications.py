@@ -104,7 +104,7 @@ def test_states_made_together_are_those_made_one_by_one(n_arms, epsilon, many, m
     ends, model = np.cumsum(found.n_arms), RewardModel("gaussian", 1.0)
     for policy in (lsdt.Policy("lsdt_csi"), lsdt.Policy("lsdt_csi", index="moss")):
         for row, player in enumerate(policy.players_on(found, model, keys)):
-            begun = policy.begin(lsdt.from_means(means[row], epsilon), model, 10, keys[row])
-            assert begun.arms.tolist() == found.arms[ends[row] - found.n_arms[row] : ends[row]].tolist()
-            for mine, others in zip(player.packed, begun.player.packed, strict=True):
+            ready = policy.begin(lsdt.from_means(means[row], epsilon), model, 10, keys[row])
+            assert ready.arms.tolist() == found.arms[ends[row] - found.n_arms[row] : ends[row]].tolist()
+            for mine, others in zip(player.packed, ready.player.packed, strict=True):
                 assert np.array_equal(mine.view(np.int64), others.view(np.int64))

@@ -24,7 +24,7 @@ from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.kernel.checksums import checksum
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.state import state_of
-from lsdt.policies.policy import Begun
+from lsdt.policies.policy import ReadyPolicy
 from lsdt.policies.prior import learn_rewards, prior_of, weight_of_prior
 from lsdt.policies.registry import refuse_forgetting
 from lsdt.side_information.io.arrays import as_words
@@ -163,8 +163,8 @@ class Learner:
         key = new_stream(seed, 0, Purpose.POLICY)
         found = None if steps is None else steps.of(policy.on)
         content = state if forget is None else None
-        begun = policy.begin(side, rewards, horizon, key, found, content=content)
-        self.player, self.arms, self.remark = begun.player, begun.arms, begun.remark
+        ready = policy.begin(side, rewards, horizon, key, found, content=content)
+        self.player, self.arms, self.remark = ready.player, ready.arms, ready.remark
         self._local = None
         if len(self.arms) < side.n_arms:
             self._local = np.full(side.n_arms, -1)
@@ -622,7 +622,7 @@ class Learner:
         squares = np.bincount(known.arms, np.square(known.rewards), self.side.n_arms).astype(np.float64)
         self.prior = PriorTallies(counts, sums, squares, own, mark)
         self.total = float(sums.sum())
-        learn_rewards(Begun(self.player, self.arms, 0.0), *known)
+        learn_rewards(ReadyPolicy(self.player, self.arms, 0.0), *known)
         if self.fading is not None:
             self.fading.left = [counts.astype(np.float64), sums.copy(), squares.copy()]
 

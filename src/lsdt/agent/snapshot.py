@@ -1,4 +1,4 @@
-"""Snapshots: an agent as bytes, encode_frame by `frames`.
+"""Snapshots: an agent as bytes, in the format of `binary_format`.
 
 Data only: nothing in a snapshot is ever executed, and what compiled code trusts (shapes, places, row starts)
 is checked. The checksum is no signature, and numbers may be made up: restore snapshots from trusted sources

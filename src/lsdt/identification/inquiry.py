@@ -25,9 +25,9 @@ from lsdt.errors import (
 )
 from lsdt.identification.questions.comparisons import comparison_questions
 from lsdt.identification.questions.differences import Differences, range_questions
+from lsdt.identification.questions.known_pairs import Question, known_pairs
 from lsdt.identification.questions.range_votes import DISPUTED, Range, RangeVotes, checked_range
 from lsdt.identification.questions.skeleton import skeleton_questions
-from lsdt.identification.questions.stage import Question, make_stage
 from lsdt.identification.questions.votes import WORDS, Votes, checked_answer, needed_lead
 from lsdt.side_information import SideInformation, merge
 
@@ -400,11 +400,11 @@ class Inquiry:
         told = self._told(1)
         near, far, better = (_joined(*rows) for rows in zip(self._known(), told[:3], strict=True))
         side = SideInformation(self._base.n_arms, near, far)
-        stage = make_stage(side, better, np.asarray(tentative.arms), n)
+        known = known_pairs(side, better, np.asarray(tentative.arms), n)
         if self.answers == "similar":
-            chosen = skeleton_questions(stage)
+            chosen = skeleton_questions(known)
         else:
-            chosen = comparison_questions(stage, max(_MOST_PRICED, n))
+            chosen = comparison_questions(known, max(_MOST_PRICED, n))
         return [one for one in chosen if one.gain >= _LEAST_GAIN]
 
     def _differences(self, votes: RangeVotes) -> Differences:

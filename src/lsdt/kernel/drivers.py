@@ -120,7 +120,7 @@ class Setting(NamedTuple):
     recorded: Array = _NO_REWARDS
 
 
-class Ledger(NamedTuple):
+class RunTotals(NamedTuple):
     """What a replication has come to; all arrays, so that a run can be interrupted and taken up again.
 
     ``clock`` is the number of rounds played and of checkpoints passed, ``sums`` the regret and the reward so
@@ -137,7 +137,7 @@ class Ledger(NamedTuple):
     plays: Array
 
 
-class Crowd(NamedTuple):
+class ReplayLog(NamedTuple):
     """The world of a replay: the items a policy may play, what users rated, users as they come.
 
     User u gave ``ratings[starts[u]:starts[u + 1]]`` to ``items`` at the same places, which ascend.
@@ -150,7 +150,7 @@ class Crowd(NamedTuple):
     order: Array
 
 
-class Diary(NamedTuple):
+class ReplayTrace(NamedTuple):
     """What a replay has come to, round by round; it can be interrupted and taken up again.
 
     ``clock`` is the number of rounds answered and of users gone by. ``clock[1]`` is -1 when the policy chose
@@ -183,16 +183,16 @@ class Entries(NamedTuple):
     ``select(buffer, offsets, round, everything, flags) -> arm`` chooses, of all arms or of those with a flag;
     ``asked(buffer, offsets, round, everything, flags, arm)`` counts that ask, and is None for policies that
     count none; ``teach(buffer, offsets, rounds, purpose, arms, rewards)`` learns rewards one after the other.
-    For studies: ``play(buffer, offsets, flags, setting, ledger, rounds)``, and ``replay(buffer, offsets,
-    flags, crowd, diary, rounds)`` on a log, with a flag for every arm. For agents: ``count_choices`` draws
-    choices on a copy, ``scores`` says what the policy thinks of every arm.
+    For studies: ``play(buffer, offsets, flags, setting, totals, rounds)``, and ``replay(buffer, offsets,
+    flags, replay_log, trace, rounds)`` on a log, with a flag for every arm. For agents: ``count_choices``
+    draws choices on a copy, ``scores`` says what the policy thinks of every arm.
     """
 
     select: Callable[[Array, Array, int, bool, Array], int]
-    play: Callable[[Array, Array, Array, Setting, Ledger, int], None]
+    play: Callable[[Array, Array, Array, Setting, RunTotals, int], None]
     count_choices: Callable[[Array, Array, bool, Array, Array, int], Array]
     scores: Callable[[Array, Array, int], Array]
-    replay: Callable[[Array, Array, Array, Crowd, Diary, int], None]
+    replay: Callable[[Array, Array, Array, ReplayLog, ReplayTrace, int], None]
     teach: Callable[[Array, Array, Array, int, Array, Array], None]
     asked: Callable[[Array, Array, int, bool, Array, int], None] | None
 
@@ -241,13 +241,13 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
 
     @compiled_for(state_class, stamp)
     def play(
-        buffer: Array, offsets: Array, flags: Array, setting: Setting, ledger: Ledger, rounds: int
+        buffer: Array, offsets: Array, flags: Array, setting: Setting, totals: RunTotals, rounds: int
     ) -> None:
         state = state_of(state_class, buffer, offsets)
-        arms, means, gaps, plays = setting.arms, setting.means, setting.gaps, ledger.plays
+        arms, means, gaps, plays = setting.arms, setting.means, setting.gaps, totals.plays
         allowed = allowed_of(True, flags)
-        clock, checkpoints = ledger.clock, ledger.checkpoints
-        regret, earned = ledger.sums[0], ledger.sums[1]
+        clock, checkpoints = totals.clock, totals.checkpoints
+        regret, earned = totals.sums[0], totals.sums[1]
         played, passed = clock[0], clock[1]
         last = min(played + rounds, checkpoints[-1])
         while played < last:
@@ -261,9 +261,9 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
                     count_ask(state, chosen, allowed, stream_of(buffer, round_, _POLICY))
                 arm = arms[chosen]
                 if setting.law == RECORDED_LAW:
-                    reward = draw_recorded(setting.starts, setting.recorded, arm, ledger.stream)
+                    reward = draw_recorded(setting.starts, setting.recorded, arm, totals.stream)
                 else:
-                    reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, ledger.stream)
+                    reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, totals.stream)
                 learn(state, chosen, reward, stream_of(buffer, round_, _TOSS))
                 regret += gaps[arm]
                 earned += reward
@@ -271,11 +271,11 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
                     plays[arm] += 1
             played = stop
             if played == checkpoints[passed]:
-                ledger.regret[passed] = regret
-                ledger.reward[passed] = earned
+                totals.regret[passed] = regret
+                totals.reward[passed] = earned
                 passed += 1
         clock[0], clock[1] = played, passed
-        ledger.sums[0], ledger.sums[1] = regret, earned
+        totals.sums[0], totals.sums[1] = regret, earned
 
     return play
 
@@ -308,13 +308,15 @@ def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
     counts_asks = _counts_asks(state_class)
 
     @compiled_for(state_class, stamp)
-    def replay(buffer: Array, offsets: Array, flags: Array, crowd: Crowd, diary: Diary, rounds: int) -> None:
+    def replay(
+        buffer: Array, offsets: Array, flags: Array, replay_log: ReplayLog, trace: ReplayTrace, rounds: int
+    ) -> None:
         state = state_of(state_class, buffer, offsets)
-        arms, ratings, order, clock = crowd.arms, crowd.ratings, crowd.order, diary.clock
-        starts, items = crowd.starts, crowd.items
+        arms, ratings, order, clock = replay_log.arms, replay_log.ratings, replay_log.order, trace.clock
+        starts, items = replay_log.starts, replay_log.items
         allowed = allowed_of(True, flags)
         answered, gone = clock[0], clock[1]
-        last = min(answered + rounds, len(diary.rewards))
+        last = min(answered + rounds, len(trace.rewards))
         while answered < last and gone < len(order):
             chosen = select_arm(state, allowed, stream_of(buffer, answered, _POLICY))
             if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
@@ -334,8 +336,8 @@ def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
                 break
             reward = ratings[place]
             learn(state, chosen, reward, stream_of(buffer, answered, _TOSS))
-            diary.items[answered], diary.users[answered] = item, order[gone]
-            diary.rewards[answered] = reward
+            trace.items[answered], trace.users[answered] = item, order[gone]
+            trace.rewards[answered] = reward
             answered += 1
             gone += 1
         clock[0], clock[1] = answered, gone

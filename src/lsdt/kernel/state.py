@@ -199,7 +199,7 @@ def pack(state: Any, key: Array) -> Packed:
     return Packed(buffer, np.array(places, np.int64))
 
 
-def apart(state: Any) -> Any:
+def copy_state(state: Any) -> Any:
     """Return a state of its own with the same content, to call compiled code with: tables are not copied."""
     fields: list[Any] = []
     for value, kind in zip(_values(state), field_kinds(state.__class__).values(), strict=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.kernel.state import pack
-from lsdt.policies.policy import Begun, Player
+from lsdt.policies.policy import Player, ReadyPolicy
 from lsdt.policies.specification import Specification
 
 if TYPE_CHECKING:
@@ -84,11 +84,11 @@ class Always:
         horizon: int | None,
         key: Array,
         found: CandidateSet | None = None,
-    ) -> Begun:
+    ) -> ReadyPolicy:
         """Return a player."""
         packed = pack(AlwaysState(self.index(side)), key)
         player = Player(_SPECIFICATION.entries(), packed, AlwaysState, side.n_arms)
-        return Begun(player, np.arange(side.n_arms), 0.0)
+        return ReadyPolicy(player, np.arange(side.n_arms), 0.0)
 
 
 def constant(arm: ArmId, label: str | None = None) -> Always:

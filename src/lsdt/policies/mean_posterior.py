@@ -29,14 +29,14 @@ from lsdt.policies.parts.mean_draws import (
     relations_of,
     size_of,
 )
-from lsdt.policies.parts.mean_draws_kernel import Evidence, repair
+from lsdt.policies.parts.mean_draws_kernel import RewardEvidence, repair
 from lsdt.side_information import SideInformation
 from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.policies.parts.mean_draws_kernel import Relations
+    from lsdt.policies.parts.mean_draws_kernel import DrawnRelations
 
     Floats = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class MeanPrior(NamedTuple):
         `width`; their level means nothing.
     width : float
         How far apart the means can be.
-    relations : Relations
+    relations : DrawnRelations
         The relations, for moves.
     bounded : bool
         Whether means lie in [0, 1].
@@ -76,7 +76,7 @@ class MeanPrior(NamedTuple):
     arms: NDArray[np.int64]
     draws: Floats
     width: float
-    relations: Relations
+    relations: DrawnRelations
     bounded: bool
     has_sizes: bool
 
@@ -119,7 +119,7 @@ def mean_prior(
 
 
 def _start(
-    side: SideInformation, relations: Relations, size: float, bounded: bool
+    side: SideInformation, relations: DrawnRelations, size: float, bounded: bool
 ) -> tuple[Floats, float] | None:
     """Return a mean vector that satisfies all relations, and a width that it fits in; None if none is found.
 
@@ -184,7 +184,7 @@ def posterior_draws(prior: MeanPrior, first: Floats, second: Floats, span: float
     >>> bool(.6 < draws[:, 1].mean() < .9)      # arm 1 was never played
     True
     """
-    evidence = Evidence(
+    evidence = RewardEvidence(
         np.ascontiguousarray(first, np.float64), np.ascontiguousarray(second, np.float64), prior.bounded
     )
     draws, heat, stream, rng = prior.draws.copy(), 0.0, new_stream(_SEED), np.random.default_rng(_SEED)
@@ -207,7 +207,7 @@ def posterior_draws(prior: MeanPrior, first: Floats, second: Floats, span: float
     return draws
 
 
-def _fits(draws: Floats, evidence: Evidence) -> Floats:
+def _fits(draws: Floats, evidence: RewardEvidence) -> Floats:
     """Return the log-likelihood of each draw, up to a constant."""
     if not evidence.is_coin:
         fits: Floats = -0.5 * ((draws - evidence.first) ** 2 @ evidence.second)

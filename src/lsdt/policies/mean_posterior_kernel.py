@@ -13,8 +13,8 @@ import numpy as np
 from lsdt.kernel.jit import Array, compiled
 from lsdt.kernel.random import uniform
 from lsdt.policies.parts.mean_draws_kernel import (
-    Evidence,
-    Relations,
+    DrawnRelations,
+    RewardEvidence,
     find_room,
     free_place,
     log_density,
@@ -34,9 +34,9 @@ def _move_arm(
     arm: int,
     floor: float,
     ceiling: float,
-    relations: Relations,
+    relations: DrawnRelations,
     heat: float,
-    evidence: Evidence,
+    evidence: RewardEvidence,
     room: Array,
     stream: Array,
 ) -> None:
@@ -66,9 +66,9 @@ def _shift_component(
     which: int,
     floor: float,
     ceiling: float,
-    relations: Relations,
+    relations: DrawnRelations,
     heat: float,
-    evidence: Evidence,
+    evidence: RewardEvidence,
     stream: Array,
 ) -> None:
     """Draw the level of a component (of all arms, for -1) given its shape and all others."""
@@ -100,7 +100,7 @@ def _shift_component(
 
 @compiled
 def _trade_places(
-    x: Array, n_tries: int, relations: Relations, heat: float, evidence: Evidence, stream: Array
+    x: Array, n_tries: int, relations: DrawnRelations, heat: float, evidence: RewardEvidence, stream: Array
 ) -> None:
     """Let two arms trade their places, so many times: by itself neither would get past the other."""
     n_arms = len(x)
@@ -121,9 +121,9 @@ def move_all(
     floors: Array,
     width: float,
     floats: bool,
-    relations: Relations,
+    relations: DrawnRelations,
     heat: float,
-    evidence: Evidence,
+    evidence: RewardEvidence,
     sweeps: int,
     stream: Array,
 ) -> Array:
@@ -155,10 +155,10 @@ def move_all(
 
 
 @compiled
-def squeeze(x: Array, width: float, relations: Relations, most_sweeps: int, stream: Array) -> bool:
+def squeeze(x: Array, width: float, relations: DrawnRelations, most_sweeps: int, stream: Array) -> bool:
     """Move means that satisfy all relations together until they span at most `width`; say if they do."""
     n_arms, n_components = len(x), len(relations.turns)
-    room, y, nothing = np.empty(2 * n_arms), np.empty(n_arms), Evidence(np.zeros(0), np.zeros(0), False)
+    room, y, nothing = np.empty(2 * n_arms), np.empty(n_arms), RewardEvidence(np.zeros(0), np.zeros(0), False)
     for _ in range(most_sweeps):
         low, high = x.min(), x.max()
         if high - low <= width:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateClasses, CandidateSet
-    from lsdt.kernel.drivers import Crowd, Diary, Entries, Ledger, Setting
+    from lsdt.kernel.drivers import Entries, ReplayLog, ReplayTrace, RunTotals, Setting
     from lsdt.kernel.jit import Array
     from lsdt.kernel.rewards import RewardModel
     from lsdt.kernel.state import Packed
@@ -80,13 +80,13 @@ class Player:
         self.teach_one(self.packed, self.round, _TOSS, arm, reward)
         self.round += 1
 
-    def play(self, setting: Setting, ledger: Ledger, rounds: int) -> None:
+    def play(self, setting: Setting, totals: RunTotals, rounds: int) -> None:
         """Play many rounds of a study."""
-        self.entries.play(*self.packed, self.flags, setting, ledger, rounds)
+        self.entries.play(*self.packed, self.flags, setting, totals, rounds)
 
-    def replay(self, crowd: Crowd, diary: Diary, rounds: int) -> None:
+    def replay(self, replay_log: ReplayLog, trace: ReplayTrace, rounds: int) -> None:
         """Play many rounds on a log."""
-        self.entries.replay(*self.packed, self.flags, crowd, diary, rounds)
+        self.entries.replay(*self.packed, self.flags, replay_log, trace, rounds)
 
     def teach_one(self, packed: Packed, number: int, purpose: int, arm: int, reward: float) -> None:
         """Teach a state of this policy one reward."""
@@ -117,7 +117,7 @@ class Player:
         self.packed = unpack(self.state, key, content, places)
 
 
-class Begun(NamedTuple):
+class ReadyPolicy(NamedTuple):
     """A policy ready for its first round.
 
     ``player`` has ``select()`` and ``update(arm, reward)``; arm i of the player is arm ``arms[i]`` of the
@@ -292,7 +292,7 @@ class Policy:
         key: Array,
         found: CandidateSet | None = None,
         content: Array | None = None,
-    ) -> Begun:
+    ) -> ReadyPolicy:
         """Run the offline part and return a player for the first round.
 
         Parameters
@@ -332,7 +332,7 @@ class Policy:
             packed = pack(state, key) if content is None else unpack(state, key, content, declared.places)
             player = Player(declared.entries(), packed, declared.state, len(arms))
             remark = "" if declared.remark is None else declared.remark(state)
-        return Begun(player, arms, perf_counter() - started - compilation.seconds + saved, remark)
+        return ReadyPolicy(player, arms, perf_counter() - started - compilation.seconds + saved, remark)
 
     def player_on(self, n_arms: int, rewards: RewardModel, horizon: int | None, key: Array) -> Player:
         """Return a player for the first round on so many arms, of a policy that knows no more of them."""

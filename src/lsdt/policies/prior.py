@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt.kernel.rewards import RewardModel
-    from lsdt.policies.policy import Begun
+    from lsdt.policies.policy import ReadyPolicy
     from lsdt.side_information import SideInformation
 
 
@@ -178,7 +178,7 @@ def weight_of_prior(contender: Any, default: float) -> float:
     return weight
 
 
-def learn_rewards(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
+def learn_rewards(ready: ReadyPolicy, items: ArrayLike, rewards: ArrayLike) -> int:
     """Let a policy learn known rewards before its first round, and return how many.
 
     Rewards of items that it does not play are left out.
@@ -190,10 +190,10 @@ def learn_rewards(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
     >>> from lsdt.kernel.random import new_stream
     >>> from lsdt.policies.prior import learn_rewards
     >>> side = lsdt.SideInformation(3, epsilon=.5)
-    >>> begun = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 9, new_stream(0))
-    >>> learn_rewards(begun, [0, 0, 1, 2], [.1, .3, .5, .4])
+    >>> ready = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 9, new_stream(0))
+    >>> learn_rewards(ready, [0, 0, 1, 2], [.1, .3, .5, .4])
     4
-    >>> begun.player.state.tallies.means.tolist()
+    >>> ready.player.state.tallies.means.tolist()
     [0.2, 0.5, 0.4]
     """
     which, values = np.asarray(items, np.int64), np.array(rewards, np.float64)
@@ -202,15 +202,15 @@ def learn_rewards(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
             f"items and rewards must be two lists of the same length, rewards finite; got the shapes "
             f"{which.shape} and {values.shape}"
         )
-    by_item = np.argsort(begun.arms)
-    ascending = begun.arms[by_item]
+    by_item = np.argsort(ready.arms)
+    ascending = ready.arms[by_item]
     places = np.minimum(np.searchsorted(ascending, which), len(ascending) - 1)
     kept = ascending[places] == which
     arms, values = by_item[places[kept]], values[kept]
-    if isinstance(begun.player, Player):
+    if isinstance(ready.player, Player):
         rounds = np.arange(len(arms))
-        begun.player.entries.teach(*begun.player.packed, rounds, int(Purpose.PRIOR), arms, values)
+        ready.player.entries.teach(*ready.player.packed, rounds, int(Purpose.PRIOR), arms, values)
     else:
         for arm, value in zip(arms.tolist(), values.tolist(), strict=True):
-            begun.player.update(arm, value)
+            ready.player.update(arm, value)
     return len(arms)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.errors import ContradictionWarning, Unsupported
-from lsdt.kernel.state import apart
+from lsdt.kernel.state import copy_state
 from lsdt.policies.beyond.identify import first_state
 from lsdt.policies.offline import offline_step
 from lsdt.policies.parts.evidence_tangents import learn_all
@@ -69,8 +69,8 @@ class Verdict(NamedTuple):
 
         All explanations count with the likelihood that is left to them, the leader's own among them.
         """
-        apart = np.exp(np.clip(self.against_leader - self.evidence, -700.0, 700.0))
-        odds = float(apart[np.isfinite(self.evidence)].sum())
+        lead = np.exp(np.clip(self.against_leader - self.evidence, -700.0, 700.0))
+        odds = float(lead[np.isfinite(self.evidence)].sum())
         return odds / (1.0 + odds)
 
 
@@ -164,7 +164,7 @@ class StoppingRule:
         self, counts: NDArray[np.int64], sums: NDArray[np.float64], pending: NDArray[np.int64] | None = None
     ) -> IdentifyState:
         """Return a state that has learned these rewards, and knows which decisions have none yet."""
-        state: IdentifyState = apart(self._state)
+        state: IdentifyState = copy_state(self._state)
         state.tallies.counts[:] = counts[self.arms]
         state.tallies.sums[:] = sums[self.arms]
         if pending is not None and self.is_bounded:

@@ -18,7 +18,7 @@ import numpy as np
 
 from lsdt._validation import checked_choice
 from lsdt.errors import InvalidInput
-from lsdt.kernel.drivers import Crowd, Diary
+from lsdt.kernel.drivers import ReplayLog, ReplayTrace
 from lsdt.policies.policy import Player
 from lsdt.policies.situation import checked_horizon
 from lsdt.ratings.log import RatingLog
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from lsdt.policies.policy import Begun
+    from lsdt.policies.policy import ReadyPolicy
 
 _STEPS = 20_000_000  # rounds times arms between two calls of `stop`
 
@@ -77,7 +77,7 @@ class ReplayHistory:
 
 
 def replay_once(
-    begun: Begun,
+    ready: ReadyPolicy,
     ratings: ArrayLike | RatingLog | UserRows,
     horizon: int,
     order: ArrayLike | None = None,
@@ -87,7 +87,7 @@ def replay_once(
 
     Parameters
     ----------
-    begun : Begun
+    ready : ReadyPolicy
         A policy before its first round, as `Policy.begin` returns it, or after it learned a prior. Its
         player is any object with ``select()`` and ``update(arm, reward)``; compiled ones run in one loop.
     ratings : RatingLog, or array_like of shape (users, items)
@@ -113,74 +113,78 @@ def replay_once(
     >>> nan = float("nan")
     >>> ratings = [[.1, .9], [nan, .8], [.3, nan], [.2, nan], [.4, .7]]
     >>> side = lsdt.SideInformation(2, epsilon=.5)
-    >>> begun = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 3, new_stream(0))
-    >>> played = replay_once(begun, ratings, horizon=3)
+    >>> ready = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 3, new_stream(0))
+    >>> played = replay_once(ready, ratings, horizon=3)
     >>> played.items.tolist(), played.users.tolist(), played.rewards.tolist()
     ([0, 1, 1], [0, 1, 4], [0.1, 0.8, 0.7])
     >>> played.matched, played.spent
     (3, 5)
     """
-    crowd = _checked_crowd(begun.arms, ratings, order)
+    replay_log = _checked_log(ready.arms, ratings, order)
     rounds = checked_horizon(horizon)
     if rounds is None:
         raise InvalidInput("horizon must be a whole number of at least 1; got None")
-    room = min(rounds, len(crowd.order))  # a user answers once
-    diary = Diary(np.zeros(2, np.int64), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
-    if isinstance(begun.player, Player):
-        _replay_compiled(begun.player, crowd, diary, stop)
+    room = min(rounds, len(replay_log.order))  # a user answers once
+    trace = ReplayTrace(
+        np.zeros(2, np.int64), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room)
+    )
+    if isinstance(ready.player, Player):
+        _replay_compiled(ready.player, replay_log, trace, stop)
     else:
-        _replay_in_python(begun.player, crowd, diary)
-    answered, spent = map(int, diary.clock)
+        _replay_in_python(ready.player, replay_log, trace)
+    answered, spent = map(int, trace.clock)
     if spent < 0:
-        checked_choice(answered, len(begun.arms))  # compiled code leaves an invalid arm here
+        checked_choice(answered, len(ready.arms))  # compiled code leaves an invalid arm here
     return ReplayHistory(
-        diary.items[:answered], diary.users[:answered], diary.rewards[:answered], spent, rounds
+        trace.items[:answered], trace.users[:answered], trace.rewards[:answered], spent, rounds
     )
 
 
-def _replay_compiled(player: Player, crowd: Crowd, diary: Diary, stop: Callable[[], bool] | None) -> None:
+def _replay_compiled(
+    player: Player, replay_log: ReplayLog, trace: ReplayTrace, stop: Callable[[], bool] | None
+) -> None:
     """Play in one compiled loop, or in several that `stop` can interrupt."""
-    room = len(diary.rewards)
-    chunk = room if stop is None else max(_STEPS // len(crowd.arms), 1)
+    room = len(trace.rewards)
+    chunk = room if stop is None else max(_STEPS // len(replay_log.arms), 1)
     while True:
-        aim = min(diary.clock[0] + chunk, room)
-        player.replay(crowd, diary, chunk)
-        done = diary.clock[1] < 0 or diary.clock[0] < aim or aim == room  # bad arm, no users left, all played
+        aim = min(trace.clock[0] + chunk, room)
+        player.replay(replay_log, trace, chunk)
+        done = trace.clock[1] < 0 or trace.clock[0] < aim or aim == room  # bad arm, no users left, all played
         if done or (stop is not None and stop()):
             return
 
 
-def _replay_in_python(player: Any, crowd: Crowd, diary: Diary) -> None:
+def _replay_in_python(player: Any, replay_log: ReplayLog, trace: ReplayTrace) -> None:
     """Play round by round, for players in plain Python."""
-    arms, gone, answered = crowd.arms, 0, 0
-    while answered < len(diary.rewards) and gone < len(crowd.order):
+    arms, gone, answered = replay_log.arms, 0, 0
+    while answered < len(trace.rewards) and gone < len(replay_log.order):
         chosen = checked_choice(player.select(), len(arms))
         rating = math.nan
-        while gone < len(crowd.order) and math.isnan(rating):
-            user = crowd.order[gone]
-            rating = _rating(crowd, int(user), int(arms[chosen]))
+        while gone < len(replay_log.order) and math.isnan(rating):
+            user = replay_log.order[gone]
+            rating = _rating(replay_log, int(user), int(arms[chosen]))
             gone += 1
         if math.isnan(rating):
             break
         player.update(chosen, rating)
-        diary.items[answered], diary.users[answered] = arms[chosen], user
-        diary.rewards[answered] = rating
+        trace.items[answered], trace.users[answered] = arms[chosen], user
+        trace.rewards[answered] = rating
         answered += 1
-    diary.clock[:] = answered, gone
+    trace.clock[:] = answered, gone
 
 
-def _rating(crowd: Crowd, user: int, item: int) -> float:
+def _rating(replay_log: ReplayLog, user: int, item: int) -> float:
     """Return a user's rating of an item; NaN if there is none."""
-    first, last = crowd.starts[user], crowd.starts[user + 1]
-    place = first + np.searchsorted(crowd.items[first:last], item)
-    return float(crowd.ratings[place]) if place < last and crowd.items[place] == item else math.nan
+    first, last = replay_log.starts[user], replay_log.starts[user + 1]
+    place = first + np.searchsorted(replay_log.items[first:last], item)
+    return float(replay_log.ratings[place]) if place < last and replay_log.items[place] == item else math.nan
 
 
-def _checked_crowd(
+def _checked_log(
     arms: NDArray[np.int64],
     ratings: ArrayLike | RatingLog | UserRows,
     order: ArrayLike | None,
-) -> Crowd:
+) -> ReplayLog:
     rows = _rows_of(ratings, int(arms.max()))
     n_users = len(rows.starts) - 1
     users = np.arange(n_users) if order is None else np.array(order)
@@ -190,7 +194,7 @@ def _checked_crowd(
     if len(users) and not (users.min() >= 0 and users.max() < n_users):
         wrong = users[(users < 0) | (users >= n_users)][0]
         raise InvalidInput(f"order names user {wrong}; there are users 0 to {n_users - 1}")
-    return Crowd(np.array(arms, np.int64), *compiled_rows(rows), users)
+    return ReplayLog(np.array(arms, np.int64), *compiled_rows(rows), users)
 
 
 def _rows_of(ratings: Any, last: int) -> UserRows:

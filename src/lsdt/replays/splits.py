@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.kernel.jit import Array
-    from lsdt.policies.policy import Begun
+    from lsdt.policies.policy import ReadyPolicy
     from lsdt.ratings.log import RatingLog
     from lsdt.replays.log_rows import LogRows
     from lsdt.replays.runner import ReplayHistory
@@ -305,13 +305,13 @@ class _PolicyOnSplit(NamedTuple):
     item_of: NDArray[np.int64]
     relations: int
 
-    def begin(self) -> Begun:
+    def begin(self) -> ReadyPolicy:
         """Return the policy, ready for its first round, with its arms as item numbers."""
         stream = self.split.stream.copy()
-        begun = self.competitor.begin(
+        ready = self.competitor.begin(
             self.side, BOUNDED, self.study.horizon, stream, self.found.of(self.competitor.on)
         )
-        return begun._replace(arms=self.item_of[begun.arms])
+        return ready._replace(arms=self.item_of[ready.arms])
 
     @property
     def prior(self) -> Prior | None:
@@ -322,13 +322,13 @@ class _PolicyOnSplit(NamedTuple):
 
     def fill(self, out: Outcomes, answers: ReplayAnswers, column: int, stop: threading.Event) -> None:
         """Replay the policy and fill in its results."""
-        log, begun, known = self.study.log, self.begin(), self.prior
+        log, ready, known = self.study.log, self.begin(), self.prior
         if known is not None:
-            learn_rewards(begun, *known)
+            learn_rewards(ready, *known)
         started = perf_counter()
-        played = replay_once(begun, log.rows, self.study.horizon, self.split.order, stop.is_set)
+        played = replay_once(ready, log.rows, self.study.horizon, self.split.order, stop.is_set)
         out.online_seconds[0] = perf_counter() - started
-        out.offline_seconds[0] = begun.seconds
+        out.offline_seconds[0] = ready.seconds
         if stop.is_set():
             raise Stopped
         self._write_rounds(played, out)
@@ -337,7 +337,7 @@ class _PolicyOnSplit(NamedTuple):
         earned = low * played.matched + width * float(played.rewards.sum())
         overlap = max(len(busy) / log.n_users, self._shared_answers(out.plays[0]))
         values: tuple[float, ...] = (played.matched, played.spent, kish(busy), earned, overlap)
-        values = (*values, len(begun.arms), self.relations)
+        values = (*values, len(ready.arms), self.relations)
         if log.weights is not None:
             choice, probabilities = self._choice(known)
             values = (*values, choice, *self._worth(probabilities))
@@ -373,26 +373,26 @@ class _PolicyOnSplit(NamedTuple):
         if isinstance(self.competitor, Always):
             item = int(self.item_of[self.competitor.index(self.side)])
             return item, _always(item, log.n_items)
-        begun = self.begin()
+        ready = self.begin()
         if known is None:
             rows = self.study.trained.rows
-            met = replay_once(begun, rows, self.study.horizon, self.split.training_order)
+            met = replay_once(ready, rows, self.study.horizon, self.split.training_order)
             known = Prior(met.items, met.rewards)
         else:
-            learn_rewards(begun, *known)
+            learn_rewards(ready, *known)
         mine = np.zeros(log.n_items, bool)
-        mine[begun.arms] = True
+        mine[ready.arms] = True
         if isinstance(self.competitor, Policy) and self.competitor.eliminates:
-            mine[begun.arms[np.asarray(begun.player.state.alive) == 0]] = False
+            mine[ready.arms[np.asarray(ready.player.state.alive) == 0]] = False
         counts, sums = known.tallies(log.n_items)
         item = best_known(counts, sums, mine)
         if not (isinstance(self.competitor, Policy) and self.competitor.randomised):
             return item, _always(item, log.n_items)
         stream = new_stream(self.study.seed, self.split.number, Purpose.PROPENSITY)
-        player = begun.player
+        player = ready.player
         drawn = player.entries.count_choices(*player.packed, True, player.flags, stream, _DRAWS)
         probabilities = np.zeros(log.n_items)
-        probabilities[begun.arms] = np.asarray(drawn) / _DRAWS
+        probabilities[ready.arms] = np.asarray(drawn) / _DRAWS
         return item, probabilities
 
     def _worth(self, probabilities: NDArray[np.float64]) -> tuple[float, ...]:

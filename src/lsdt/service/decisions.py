@@ -121,12 +121,12 @@ class DecisionPath:
                     commits.check()
             # Within one turn of the loop: no other request can answer the same key in between.
             try:
-                begun = self._begin(hosted, what, request, kept, body)
+                ready = self._begin(hosted, what, request, kept, body)
             except LostDecision:
                 if not await commits.catch_up():
                     raise
-                begun = self._begin(hosted, what, request, kept, body)  # another replica made it meanwhile
-            answer, headers = begun.finish(await commits.durable(begun.agent, begun.note))
+                ready = self._begin(hosted, what, request, kept, body)  # another replica made it meanwhile
+            answer, headers = ready.finish(await commits.durable(ready.agent, ready.note))
         except ClientGone:
             raise
         except Exception as error:

@@ -79,7 +79,7 @@ class NewExperiment(Struct, forbid_unknown_fields=True):
 
 
 class CreateResponse(Struct):
-    """An experiment that was begun: its policy and why, and the arms that the policy plays on."""
+    """A new experiment: its policy and why, and the arms that the policy plays on."""
 
     name: str
     policy: str

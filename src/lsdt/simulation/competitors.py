@@ -13,7 +13,7 @@ from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.policies.always import ALWAYS, Always
 from lsdt.policies.offline import checked_on
-from lsdt.policies.policy import Begun, Policy, parse_policy
+from lsdt.policies.policy import Policy, ReadyPolicy, parse_policy
 from lsdt.policies.situation import Situation
 from lsdt.side_information.layouts.subset import subset
 
@@ -67,7 +67,7 @@ class Competitor(Protocol):
         horizon: int | None,
         stream: Array,
         found: CandidateSet | None,
-    ) -> Begun:
+    ) -> ReadyPolicy:
         """Return the policy, ready for its first round."""
 
 
@@ -118,7 +118,7 @@ class PythonPolicy:
         horizon: int | None,
         stream: Array,
         found: CandidateSet | None,
-    ) -> Begun:
+    ) -> ReadyPolicy:
         """Make the object for one replication."""
         arms = np.arange(side.n_arms) if found is None else found.arms
         if self._ready:
@@ -130,7 +130,7 @@ class PythonPolicy:
         for method in ("select", "update"):
             if not hasattr(player, method):
                 raise InvalidInput(f"the policy {self.label!r} has no {method}()")
-        return Begun(player, arms, 0.0 if found is None else found.seconds)
+        return ReadyPolicy(player, arms, 0.0 if found is None else found.seconds)
 
 
 class BestTrainingMean:
@@ -150,7 +150,7 @@ class BestTrainingMean:
         horizon: int | None,
         stream: Array,
         found: CandidateSet | None = None,
-    ) -> Begun:
+    ) -> ReadyPolicy:
         """Raise `Unsupported`: a simulation has no training ratings."""
         raise Unsupported(
             f"{BEST_TRAINING_MEAN} needs training ratings, which only lsdt.replay has; in a simulation name "

@@ -13,7 +13,7 @@ from lsdt.policies.prior import Prior, checked_weight, learn_rewards, prior_of, 
 from lsdt.simulation.single_reward_kernel import draw_several, draw_several_recorded
 
 if TYPE_CHECKING:
-    from lsdt.policies.policy import Begun
+    from lsdt.policies.policy import ReadyPolicy
     from lsdt.problems.problems import Instance, Problem
     from lsdt.simulation.competitors import Competitor
 
@@ -82,9 +82,9 @@ def draw_prior(prior: StudyPrior, instance: Instance, seed: int, replication: in
 
 
 def learn_prior(
-    begun: Begun, competitor: Competitor, prior: Prior, weight: float, seed: int, replication: int
+    ready: ReadyPolicy, competitor: Competitor, prior: Prior, weight: float, seed: int, replication: int
 ) -> None:
     """Let a policy learn the known rewards, each with a probability equal to the weight of its prior."""
     own = weight_of_prior(competitor, weight)
     if own > 0.0:
-        learn_rewards(begun, *prior.thinned(own, seed, replication, Purpose.THINNING))
+        learn_rewards(ready, *prior.thinned(own, seed, replication, Purpose.THINNING))

@@ -19,7 +19,7 @@ from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import compile_seconds
 from lsdt.kernel.random import Purpose, new_streams
 from lsdt.policies.offline import OfflineSteps, is_anchors
-from lsdt.policies.policy import Begun, Player, Policy
+from lsdt.policies.policy import Player, Policy, ReadyPolicy
 from lsdt.problems.own import checked_instance
 from lsdt.problems.problems import Instance, UniformProblem
 from lsdt.simulation.priors import draw_prior
@@ -83,7 +83,7 @@ def _chunk_of_streams(seed: int, chunk: int, purpose: int) -> Array:
 
 
 def _stream_of(seed: int, number: int, purpose: int) -> Array:
-    """Return a stream of a replication, read-only: a policy or a ledger advances a copy."""
+    """Return a stream of a replication, read-only: policies and totals advance copies."""
     chunk, row = divmod(number, _CHUNK_STREAMS)
     stream: Array = _chunk_of_streams(seed, chunk, purpose)[row]
     return stream
@@ -103,7 +103,7 @@ def _checked_instance(instance: Any, n_arms: int) -> Instance:
     return Instance(means, instance.side, instance.rewards)
 
 
-class Beginnings:
+class PolicyFactory:
     """Policies, ready for their first round.
 
     A policy that depends on its arms only by their number is made once for each number, and copied. With
@@ -114,7 +114,7 @@ class Beginnings:
     def __init__(self, study: Study) -> None:
         self._study = study
         self._templates: dict[Any, Player] = {}
-        self._ready: dict[tuple[int, int], Begun] = {}
+        self._ready: dict[tuple[int, int], ReadyPolicy] = {}
         problem = study.problem
         self._draws_means = isinstance(problem, UniformProblem) and study.prior is None
         self._is_complete = isinstance(problem, UniformProblem) and problem.is_complete
@@ -160,7 +160,7 @@ class Beginnings:
                 players = self._players(competitor, found, problem, keys)
             own = perf_counter() - started - compilation.seconds
             for number, player, among in zip(numbers, players, arms, strict=True):
-                self._ready[id(competitor), number] = Begun(
+                self._ready[id(competitor), number] = ReadyPolicy(
                     player, among.copy(), (offline + own) / len(numbers)
                 )
 
@@ -179,14 +179,14 @@ class Beginnings:
             self._templates[which] = policy.player_on(n_arms, model, horizon, key)
         return self._templates[which]
 
-    def of(self, competitor: Competitor, replication: Replication, horizon: int) -> Begun:
+    def of(self, competitor: Competitor, replication: Replication, horizon: int) -> ReadyPolicy:
         """Return a new copy of a policy, ready for the first round of a replication."""
         begun = self._begin(competitor, replication, horizon)
         if begun.remark:
             warnings.warn(begun.remark, stacklevel=2)
         return begun
 
-    def _begin(self, competitor: Competitor, replication: Replication, horizon: int) -> Begun:
+    def _begin(self, competitor: Competitor, replication: Replication, horizon: int) -> ReadyPolicy:
         ready = self._ready.pop((id(competitor), replication.number), None)
         if ready is not None:
             return ready
@@ -200,4 +200,4 @@ class Beginnings:
             arms = np.arange(len(instance.means)) if found is None else found.arms.copy()
             player = self._template(competitor, len(arms), model, horizon, key).with_key(key)
         seconds = perf_counter() - started - compilation.seconds + (0.0 if found is None else found.seconds)
-        return Begun(player, arms, seconds)
+        return ReadyPolicy(player, arms, seconds)

@@ -12,13 +12,13 @@ import numpy as np
 from lsdt._progress import without_progress
 from lsdt._validation import LARGEST_REWARD, checked_choice
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RECORDED_LAW, RewardModel
 from lsdt.policies.policy import Player, Policy
 from lsdt.side_information import from_means
 from lsdt.simulation.priors import learn_prior
-from lsdt.simulation.replications import Beginnings, draw_replications
+from lsdt.simulation.replications import PolicyFactory, draw_replications
 from lsdt.simulation.single_reward_kernel import draw_one, draw_several_recorded
 from lsdt.simulation.workers import Stopped, event_of
 from lsdt.storage.forks import watch_forks
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.kernel.jit import Array
-    from lsdt.policies.policy import Begun
+    from lsdt.policies.policy import ReadyPolicy
     from lsdt.problems.problems import Instance, Problem
     from lsdt.simulation.competitors import Competitor
     from lsdt.simulation.priors import StudyPrior
@@ -89,7 +89,7 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
     stop = event_of(study.token)
     _load_compiled(study)
     played = empty_outcomes(study, last - first)
-    beginnings = Beginnings(study)
+    beginnings = PolicyFactory(study)
     step = max(_MOST_WORDS // (study.problem.n_arms * len(study.competitors)), 1)
     with without_progress():  # the study shows its own
         for start in range(first, last, step):
@@ -132,12 +132,12 @@ def _load_compiled(study: Study) -> None:
         for competitor in policies:
             if (competitor.name, one_by_one) in _LOADING.loaded:
                 continue
-            begun = competitor.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
-            ledger = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_outcomes(study, 1).cell(0, 0))
-            setting = Setting(begun.arms, np.full(1, 0.5), np.zeros(1), 0, 1.0, 0.0)
-            begun.player.play(setting, ledger, 0)
+            ready = competitor.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
+            totals = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_outcomes(study, 1).cell(0, 0))
+            setting = Setting(ready.arms, np.full(1, 0.5), np.zeros(1), 0, 1.0, 0.0)
+            ready.player.play(setting, totals, 0)
             if one_by_one:
-                begun.player.update(begun.player.select(), 0.0)
+                ready.player.update(ready.player.select(), 0.0)
             _LOADING.loaded.add((competitor.name, one_by_one))
 
 
@@ -147,7 +147,7 @@ def _play_competitor(
     replication: Replication,
     stop: threading.Event,
     out: Outcomes,
-    beginnings: Beginnings,
+    beginnings: PolicyFactory,
 ) -> None:
     """Play one policy, once per horizon if it depends on the horizon; plays are those of the longest."""
     if not (study.per_horizon and competitor.uses_horizon):
@@ -158,20 +158,20 @@ def _play_competitor(
     for checkpoints in runs:
         upto = done + len(checkpoints)
         out.plays[0, :] = 0
-        begun = beginnings.of(competitor, replication, int(checkpoints[-1]))
+        ready = beginnings.of(competitor, replication, int(checkpoints[-1]))
         if study.prior is not None and replication.prior is not None:
             weight = study.prior.weight
-            learn_prior(begun, competitor, replication.prior, weight, study.seed, replication.number)
-        ledger = _new_ledger(replication.reward_stream.copy(), checkpoints, out, done)
-        seconds = _play_rounds(begun, replication, ledger, stop, competitor.label, study.plays_after or 0)
+            learn_prior(ready, competitor, replication.prior, weight, study.seed, replication.number)
+        totals = _new_ledger(replication.reward_stream.copy(), checkpoints, out, done)
+        seconds = _play_rounds(ready, replication, totals, stop, competitor.label, study.plays_after or 0)
         out.online_seconds[0] += seconds
-        out.offline_seconds[0] += begun.seconds
+        out.offline_seconds[0] += ready.seconds
         done = upto
 
 
-def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Outcomes, done: int = 0) -> Ledger:
+def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Outcomes, done: int = 0) -> RunTotals:
     upto = done + len(checkpoints)
-    return Ledger(
+    return RunTotals(
         stream,
         np.zeros(2, np.int64),
         np.zeros(2),
@@ -183,34 +183,39 @@ def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Outcomes, do
 
 
 def _play_rounds(
-    begun: Begun, replication: Replication, ledger: Ledger, stop: threading.Event, label: str, uncounted: int
+    ready: ReadyPolicy,
+    replication: Replication,
+    totals: RunTotals,
+    stop: threading.Event,
+    label: str,
+    uncounted: int,
 ) -> float:
     """Play all rounds and return their seconds; plays in the first `uncounted` rounds do not count."""
     instance = replication.instance
     rewards = instance.rewards
-    compiled = isinstance(begun.player, Player) and rewards.law is not None
+    compiled = isinstance(ready.player, Player) and rewards.law is not None
     law = -1 if rewards.law is None else rewards.law
-    setting = Setting(begun.arms, instance.means, replication.gaps, law, rewards.scale, rewards.shape)
+    setting = Setting(ready.arms, instance.means, replication.gaps, law, rewards.scale, rewards.shape)
     if rewards.records is not None:
         setting = setting._replace(starts=rewards.records.starts, recorded=rewards.records.values)
-    horizon = int(ledger.checkpoints[-1])
-    chunk, rng = max(_FIRST_STEPS // len(begun.arms), 1), None
+    horizon = int(totals.checkpoints[-1])
+    chunk, rng = max(_FIRST_STEPS // len(ready.arms), 1), None
     if not compiled:
         chunk, rng = 100, np.random.default_rng(replication.reward_stream)
     seconds = 0.0
-    while ledger.clock[0] < horizon:
+    while totals.clock[0] < horizon:
         if stop.is_set():
             raise Stopped
         started = perf_counter()
-        rounds = chunk if ledger.clock[0] >= uncounted else min(chunk, uncounted - int(ledger.clock[0]))
+        rounds = chunk if totals.clock[0] >= uncounted else min(chunk, uncounted - int(totals.clock[0]))
         if compiled:
-            begun.player.play(setting, ledger, rounds)
+            ready.player.play(setting, totals, rounds)
         else:
-            _play_in_python(begun, setting, instance, ledger, rounds, rng, label)
-        if ledger.clock[0] == uncounted:
-            ledger.plays[:] = 0
-        if ledger.clock[1] < 0:
-            checked_choice(int(ledger.clock[0]), len(begun.arms), f"the policy {label!r}")
+            _play_in_python(ready, setting, instance, totals, rounds, rng, label)
+        if totals.clock[0] == uncounted:
+            totals.plays[:] = 0
+        if totals.clock[1] < 0:
+            checked_choice(int(totals.clock[0]), len(ready.arms), f"the policy {label!r}")
         passed = perf_counter() - started
         seconds += passed
         chunk = max(int(rounds * min(_CHUNK_SECONDS / max(passed, 1e-9), 2.0)), 1)
@@ -218,32 +223,32 @@ def _play_rounds(
 
 
 def _play_in_python(
-    begun: Begun,
+    ready: ReadyPolicy,
     setting: Setting,
     instance: Instance,
-    ledger: Ledger,
+    totals: RunTotals,
     rounds: int,
     rng: np.random.Generator | None,
     label: str,
 ) -> None:
     """Play some rounds one by one, for policies or rewards in plain Python."""
-    player, rewards, clock, n_arms = begun.player, instance.rewards, ledger.clock, len(begun.arms)
+    player, rewards, clock, n_arms = ready.player, instance.rewards, totals.clock, len(ready.arms)
     policy = f"the policy {label!r}"
-    for _ in range(min(rounds, int(ledger.checkpoints[-1] - clock[0]))):
+    for _ in range(min(rounds, int(totals.checkpoints[-1] - clock[0]))):
         chosen = checked_choice(player.select(), n_arms, policy)
-        arm = int(begun.arms[chosen])
+        arm = int(ready.arms[chosen])
         if rewards.draw is not None and rng is not None:
             reward = _checked_reward(rewards.draw(arm, rng), arm)
         else:
-            reward = _drawn(setting, arm, ledger.stream)
+            reward = _drawn(setting, arm, totals.stream)
         player.update(chosen, reward)
-        ledger.sums[0] += setting.gaps[arm]
-        ledger.sums[1] += reward
-        if len(ledger.plays):
-            ledger.plays[arm] += 1
+        totals.sums[0] += setting.gaps[arm]
+        totals.sums[1] += reward
+        if len(totals.plays):
+            totals.plays[arm] += 1
         clock[0] += 1
-        if clock[0] == ledger.checkpoints[clock[1]]:
-            ledger.regret[clock[1]], ledger.reward[clock[1]] = ledger.sums
+        if clock[0] == totals.checkpoints[clock[1]]:
+            totals.regret[clock[1]], totals.reward[clock[1]] = totals.sums
             clock[1] += 1
 
 

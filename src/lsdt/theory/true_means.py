@@ -10,7 +10,7 @@ from lsdt.candidates import Anchors, find_anchors
 from lsdt.candidates.proofs import check_side_information
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information.layouts.stores import WindowStore
-from lsdt.theory.lower_bounds.lower_bound_kernel import Classes
+from lsdt.theory.lower_bounds.lower_bound_kernel import EndClasses
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -128,7 +128,7 @@ def _contradiction(
     )
 
 
-def layout(truth: Truth) -> Classes:
+def layout(truth: Truth) -> EndClasses:
     """Return classes and components in the layout that the compiled closed form of P1 reads."""
     n_arms = len(truth.means)
     proper = truth.anchors.proper
@@ -138,7 +138,7 @@ def layout(truth: Truth) -> Classes:
     class_of = np.full(n_arms, -1)
     for number, members in enumerate(truth.classes):
         class_of[members] = number
-    return Classes(
+    return EndClasses(
         class_of,
         component_of,
         np.array([component_of[members[0]] for members in truth.classes]),

@@ -9,7 +9,7 @@ from hypothesis import given
 
 import lsdt
 from lsdt.candidates.propagation import method as propagation
-from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.constraints import system_around
 from lsdt.candidates.propagation.contradiction import (
     FailedElimination,
     Reach,
@@ -138,7 +138,7 @@ def test_parts_without_arms(problem):
     left = np.arange(n_arms)[:: max(n_arms // 3, 1)]
     parts = components(n_arms, set(map(frozenset, similar)))
     empty = [set(part) for part in parts if not set(part) & set(left.tolist())]
-    found = part_without_arms(side, field_around(side, left), left)
+    found = part_without_arms(side, system_around(side, left), left)
     assert (found is None) == (not empty)
     if found is not None:
         assert set(found.tolist()) in empty
@@ -148,8 +148,8 @@ def test_parts_without_arms(problem):
 def failed(side):
     """Return the arms of a part in which propagation leaves none, and what it did."""
     done = derive(side, Clock(None))
-    part = part_without_arms(side, done.around, done.left)
-    return part, FailedElimination(done.witnesses, done.around, done.near, MOST_CLOSED)
+    part = part_without_arms(side, done.system, done.left)
+    return part, FailedElimination(done.witnesses, done.system, done.near, MOST_CLOSED)
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
@@ -212,9 +212,9 @@ def test_when_no_small_set_is_found_all_arms_are_told():
 
 def test_a_set_closed_under_reasons_is_shrunk():
     side = SideInformation(9, [*CLAW["similar"], (3, 4), (4, 5)], [*CLAW["dissimilar"], (3, 5), (1, 4)])
-    around = field_around(side, np.arange(9))
-    chosen = mutual_exclusion(around, np.arange(6), FailedElimination(one_witness(side), around, 9, 256))
-    assert sorted(around.arms[chosen.arms].tolist()) == [0, 1, 2, 3]
+    system = system_around(side, np.arange(9))
+    chosen = mutual_exclusion(system, np.arange(6), FailedElimination(one_witness(side), system, 9, 256))
+    assert sorted(system.arms[chosen.arms].tolist()) == [0, 1, 2, 3]
     assert chosen.n_relations == 6
 
 

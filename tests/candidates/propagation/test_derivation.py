@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.constraints import system_around
 from lsdt.candidates.propagation.derivation import hypothesis, shrink, steps_of
 from lsdt.candidates.propagation.exclusion import arms_possible, explain_exclusion, refutation_around
 from lsdt.errors import ContradictionWarning
@@ -171,17 +171,17 @@ def test_the_checker_rejects_what_is_wrong():
 def test_large_balls_are_shrunk_by_intervals_first():
     side = revealed(3, share=0.35)
     found = lsdt.candidate_set(side)
-    around = field_around(side, np.arange(side.n_arms))
+    system = system_around(side, np.arange(side.n_arms))
     every = np.arange(side.n_arms)
-    by_intervals = np.flatnonzero(~arms_possible(hypothesis(around, every), every, most_closed=2))
+    by_intervals = np.flatnonzero(~arms_possible(hypothesis(system, every), every, most_closed=2))
     assert len(by_intervals) > 5
-    assert refutation_around(around, int(found.arms[0]), side.n_arms, 256) is None
+    assert refutation_around(system, int(found.arms[0]), side.n_arms, 256) is None
     for arm in by_intervals.tolist():
-        wide = refutation_around(around, arm, side.n_arms, 2)
+        wide = refutation_around(system, arm, side.n_arms, 2)
         assert wide is not None
-        assert derives_contradiction(in_epsilons(side), steps_of(side, around, shrink(wide)), arm) is not None
+        assert derives_contradiction(in_epsilons(side), steps_of(side, system, shrink(wide)), arm) is not None
     arm = derived(found)[0].arm
-    explanation = explain_exclusion(side, around, arm, side.n_arms, 256, most_derived=1)
+    explanation = explain_exclusion(side, system, arm, side.n_arms, 256, most_derived=1)
     assert "too long to be listed" in str(explanation)
     assert explanation.steps == ()
     assert only(explanation)[1] not in quiet(only(explanation)[0]).arms

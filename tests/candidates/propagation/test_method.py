@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 import lsdt
 from lsdt.candidates.options import Options
 from lsdt.candidates.propagation import method
-from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.constraints import system_around
 from lsdt.candidates.propagation.gap_bounds import mutual_bounds
-from lsdt.candidates.propagation.method import Clock, Effort, derive, find_propagation, most_near
+from lsdt.candidates.propagation.method import Clock, PropagationEffort, derive, find_propagation, most_near
 from lsdt.errors import InvalidInput
 from naive.graphs import components, pair_set
 from naive.propagation import by_propagation, gaps
@@ -167,9 +167,9 @@ def test_dense_information_is_looked_at_through_some_arms():
     means = np.random.default_rng(0).uniform(0.1, 1.0, 2_000)
     side = lsdt.from_means(means, 0.1).reveal(0.5, 0.5, 0)
     arms = lsdt.candidate_set(side, "triangles").arms
-    around = field_around(side, arms)
-    assert set(arms) < set(around.arms)
-    assert len(around.arms) < 1_500
+    system = system_around(side, arms)
+    assert set(arms) < set(system.arms)
+    assert len(system.arms) < 1_500
     found = lsdt.candidate_set(side, "propagation")
     assert means.argmax() in found
     assert len(found) < len(arms)
@@ -178,14 +178,14 @@ def test_dense_information_is_looked_at_through_some_arms():
 def test_few_near_arms_are_sound():
     _means, side = revealed(200, 0.1, 0.2, 0)
     arms = lsdt.candidate_set(side, "triangles").arms
-    around = field_around(side, arms)
-    assert most_near(around, len(arms)) == 200
-    assert most_near(around, 10**9) == 200  # never fewer than a few hundred, and no more than there are
+    system = system_around(side, arms)
+    assert most_near(system, len(arms)) == 200
+    assert most_near(system, 10**9) == 200  # never fewer than a few hundred, and no more than there are
     from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 
     possible = {near: np.zeros(len(arms), bool) for near in (1, 10, 50, 200)}
     for near, written in possible.items():
-        eliminate_by_intervals(around.constraints, arms.copy(), 0, len(arms), near, written)
+        eliminate_by_intervals(system.constraints, arms.copy(), 0, len(arms), near, written)
     assert possible[1].all()
     for fewer, more in ((1, 10), (10, 50), (50, 200)):
         assert (possible[fewer] >= possible[more]).all()
@@ -197,14 +197,14 @@ def test_narrow_bounds_first_needs_few_arms():
     """Among 2,000 arms fifty around each exclude most of what can be excluded."""
     instance = lsdt.problems.sparse(2_000, 35, locality=1.0).draw(0, 0)
     arms = lsdt.candidate_set(instance.side, "triangles").arms.copy()
-    around = field_around(instance.side, arms)
+    system = system_around(instance.side, arms)
     from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 
     left = {}
     for near in (50, 2_000):
-        for unit in (1, around.unit):  # with 1 all bounds are wide, and arms are visited in any order
+        for unit in (1, system.unit):  # with 1 all bounds are wide, and arms are visited in any order
             possible = np.ones(len(arms), bool)
-            constraints = around.constraints._replace(unit=unit)
+            constraints = system.constraints._replace(unit=unit)
             eliminate_by_intervals(constraints, arms, 0, len(arms), near, possible)
             assert possible[np.searchsorted(arms, instance.means.argmax())]
             left[near, unit > 1] = possible.sum()
@@ -217,13 +217,13 @@ def test_gains_that_are_too_small_are_left_out_and_the_closure_makes_up_for_it()
     excluded = {1: 0, 2: 0}
     for seed in range(10):
         means, side = revealed(60, 0.15, 0.25, seed)
-        around = field_around(side, np.arange(60))
+        system = system_around(side, np.arange(60))
         from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
         from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 
         answers = []
-        for stage, least in enumerate((1, around.unit // 2), 1):
-            constraints = around.constraints._replace(least_gain=least)
+        for stage, least in enumerate((1, system.unit // 2), 1):
+            constraints = system.constraints._replace(least_gain=least)
             possible = np.ones(60, bool)
             eliminate_by_intervals(constraints, np.arange(60), 0, 60, 60, possible)
             excluded[stage] += int((~possible).sum())
@@ -237,7 +237,7 @@ def test_gains_that_are_too_small_are_left_out_and_the_closure_makes_up_for_it()
 @pytest.mark.large
 def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_it_does_not_pay(monkeypatch):
     monkeypatch.setattr(method, "_WORTH_ORIENTING", 10**9)
-    effort = Effort(most_steps=3e5, fewest_near=40, many=100, tried=50)
+    effort = PropagationEffort(most_steps=3e5, fewest_near=40, many=100, tried=50)
     instance = lsdt.problems.sparse(1_000, 40, locality=1.0).draw(0, 0)
     found = find_propagation(instance.side, Options(), effort)
     names = [stage.name for stage in found.stages]
@@ -268,7 +268,7 @@ def test_mutual_bounds_of_very_many_candidates_are_few():
 
 
 def test_arms_that_a_sample_excludes_are_out_though_the_stage_stops():
-    effort = Effort(many=100, tried=100)
+    effort = PropagationEffort(many=100, tried=100)
     means = np.random.default_rng(3).random(400)
     side = lsdt.from_means(means, 0.05).reveal(0.04, 0.04, seed=2)
     found = find_propagation(side, Options(), effort)
@@ -286,11 +286,11 @@ def test_a_closure_that_does_not_pay_stops_and_one_that_does_goes_on():
     closure = whole.stages[-1]
     assert closure.excluded > 0
     assert closure.remark == ""
-    costly = Effort(costly_steps=0.0, sampled=len(whole.arms))
+    costly = PropagationEffort(costly_steps=0.0, sampled=len(whole.arms))
     again = find_propagation(side, Options(), costly)
     assert again.arms.tolist() == whole.arms.tolist()
     assert again.stages[-1][:3] == closure[:3]
     sparse = lsdt.from_means(np.random.default_rng(3).random(400), 0.05).reveal(0.02, 0.02, seed=0)
-    stopped = find_propagation(sparse, Options(), Effort(sampled=20)).stages[-1]
+    stopped = find_propagation(sparse, Options(), PropagationEffort(sampled=20)).stages[-1]
     assert stopped[:3] == ("closure", 20, 0)
     assert stopped.remark == "it excluded 0 of 20 arms, and was not tried on the others"

@@ -185,9 +185,9 @@ def test_more_ranges_than_fit_in_memory():
 
 def test_a_long_circle_is_found_soon():
     n_arms = 3_000
-    around = [(arm, (arm + 1) % n_arms) for arm in range(n_arms)]
+    system = [(arm, (arm + 1) % n_arms) for arm in range(n_arms)]
     with pytest.raises(InconsistentSideInformation) as error:
-        order(lsdt.SideInformation(n_arms, better=around))
+        order(lsdt.SideInformation(n_arms, better=system))
     assert len(error.value.conflict.relations) == n_arms
 
 

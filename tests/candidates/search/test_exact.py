@@ -15,7 +15,7 @@ from lsdt.candidates.proofs import Relation
 from lsdt.candidates.propagation.method import Clock
 from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.search import exact
-from lsdt.candidates.search.components import Component, SearchResult, whole_field
+from lsdt.candidates.search.components import Component, SearchResult, whole_system
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.search.probing import derive_with_probing
 from lsdt.candidates.triangles.conflict import Conflict
@@ -206,7 +206,7 @@ def test_a_search_is_counted_in_words():
     formula = Formula(4, ((1, 2, 3), (1, 2, -3)))
     side = anchor_instance(formula)
     found = lsdt.candidate_set(side, "exact")
-    verdict = Component(whole_field(side), np.arange(side.n_arms)).decide(side.index("x4"))
+    verdict = Component(whole_system(side), np.arange(side.n_arms)).decide(side.index("x4"))
     assert verdict.answer == CANNOT
     assert verdict.orders > 0
     text = found.explain("x4").text
@@ -286,7 +286,7 @@ def test_large_formulas_take_few_orders(n_variables, n_clauses, seed):
     """Pairs that ran into contradictions come first: without that it takes 1,000 to more than 10,000."""
     formula = random_formula(np.random.default_rng(seed), n_variables, n_clauses, complements=False)
     side = anchor_instance(with_fresh_variable(formula))
-    part = Component(whole_field(side), np.arange(side.n_arms))
+    part = Component(whole_system(side), np.arange(side.n_arms))
     arm = side.index(f"x{n_variables + 1}")
     verdict = part.decide(arm, most_orders=1_000)
     assert verdict.answer == (CAN if is_solvable(formula) else CANNOT)
@@ -305,7 +305,7 @@ def test_time_that_is_over_is_sound_and_said():
 def part_of(table):
     """All arms of a table of 1, -1 and 0 as one part."""
     near, apart = (np.argwhere(np.triu(table) == sign) for sign in (1, -1))
-    return Component(whole_field(SideInformation(len(table), near, apart)), np.arange(len(table)))
+    return Component(whole_system(SideInformation(len(table), near, apart)), np.arange(len(table)))
 
 
 def test_no_budget_decides_nothing_that_needs_an_assumption():
@@ -321,7 +321,7 @@ def test_no_budget_decides_nothing_that_needs_an_assumption():
 
 def test_depths_that_do_not_fit_show_nothing():
     part = part_of(np.array([[0, 1, -1], [1, 0, 1], [-1, 1, 0]]))
-    unit = part.field.unit
+    unit = part.system.unit
     assert part.check_depths(0, np.array([0, unit - 1, unit]), 0).answer == CAN
     assert part.check_depths(1, np.array([0, unit - 1, unit]), 0).answer == UNDECIDED  # 1 is not the best
     assert part.check_depths(0, np.array([0, unit, unit]), 0).answer == UNDECIDED
@@ -329,22 +329,22 @@ def test_depths_that_do_not_fit_show_nothing():
 
 
 def test_an_undecided_part_leaves_the_other_parts_undecided():
-    field = whole_field(SideInformation(2))
-    parts = [Component(field, np.array([arm])) for arm in (0, 1)]
+    system = whole_system(SideInformation(2))
+    parts = [Component(system, np.array([arm])) for arm in (0, 1)]
     before = derive_with_probing(SideInformation(2), Clock(None))
-    found = exact.Exact(field, parts, before, [parts[0].decide(0), SearchResult(UNDECIDED, 5)])
+    found = exact.Exact(system, parts, before, [parts[0].decide(0), SearchResult(UNDECIDED, 5)])
     assert found.answers.tolist() == [UNDECIDED, UNDECIDED]
     assert found.arms.tolist() == [0, 1]
 
 
 def test_what_only_a_long_search_excludes_is_said():
     side = anchor_instance(Formula(4, ((1, 2, 3), (1, 2, -3))))
-    arm, field = side.index("x4"), whole_field(side)
-    part = Component(field, np.arange(side.n_arms))
+    arm, system = side.index("x4"), whole_system(side)
+    part = Component(system, np.arange(side.n_arms))
     verdicts = [part.decide(other) for other in range(side.n_arms)]
     assert verdicts[arm].orders > 0
     before = replace(derive_with_probing(side, Clock(None)), left=np.arange(side.n_arms))
-    text = exact.Exact(field, [part], before, verdicts).explain(side, arm, most_orders=0).text
+    text = exact.Exact(system, [part], before, verdicts).explain(side, arm, most_orders=0).text
     assert f"A search through {counted(verdicts[arm].orders, 'order')} of dissimilar pairs" in text
 
 
@@ -382,7 +382,7 @@ def test_many_arms_are_refused_with_advice():
 def test_many_assumptions_at_once():
     """Twenty gadgets of variables that no clause ties together: each has its own two sides of p to choose."""
     side = anchor_instance(Formula(20, ()))
-    part = Component(whole_field(side), np.arange(side.n_arms))
+    part = Component(whole_system(side), np.arange(side.n_arms))
     verdict = part.decide(side.index("x7"))
     assert verdict.answer == CAN
     assert verdict.orders > 16  # more than the first stack holds

@@ -13,7 +13,7 @@ from lsdt.candidates import MutualBounds
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.state import apart
+from lsdt.kernel.state import copy_state
 from lsdt.policies.beyond.identify import first_state
 from lsdt.policies.parts.evidence_tangents import (
     change_leader,
@@ -83,12 +83,12 @@ def twin_rows(state):
 def test_the_least_evidence_is_that_of_a_fine_grid(family, thorough):
     for number in range(6, 16) if thorough else (7, 8):
         problem = random_problem(number, family, complete=number % 2 == 0)
-        begun = lsdt.Policy("identify").begin(problem.side, problem.rewards, None, new_stream(0))
-        player, n_arms = begun.player, len(begun.arms)
+        ready = lsdt.Policy("identify").begin(problem.side, problem.rewards, None, new_stream(0))
+        player, n_arms = ready.player, len(ready.arms)
         rng = np.random.default_rng(number)
         for _ in range(40):
             arm = int(rng.integers(n_arms))
-            mean = problem.means[begun.arms[arm]]
+            mean = problem.means[ready.arms[arm]]
             player.update(arm, float(rng.random() < mean) if family == "bernoulli" else rng.normal(mean))
         state, sigma = player.state, problem.rewards.sigma
         rows = twin_rows(state)
@@ -126,7 +126,7 @@ def states_of(number, family):
         indptr = np.concatenate([[0], np.cumsum(is_kept.sum(axis=1))])
         bounds = MutualBounds(indptr, *(column[kept] for column in table[1:]))
         states[name] = whole._replace(rows=sparse_rows(bounds, whole.family))
-    return {name: apart(state) for name, state in states.items()}, problem.means[found.arms], rng
+    return {name: copy_state(state) for name, state in states.items()}, problem.means[found.arms], rng
 
 
 def drawn(family, mean, rng):
@@ -200,8 +200,8 @@ def test_what_is_found_of_one_arm_holds_for_its_kind(family):
         for arm in rng.integers(len(means), size=6).tolist():
             alone.tallies.counts[arm] += 3
             alone.tallies.sums[arm] += sum(drawn(family, means[arm], rng) for _ in range(3))
-        shared = apart(alone)
-        alone.rows.kinds[:] = np.arange(len(means))
+        shared = copy_state(alone)
+        alone.rows.equivalence_class[:] = np.arange(len(means))
         named = []
         for state in (alone, shared):
             learn_all(state)
@@ -209,7 +209,7 @@ def test_what_is_found_of_one_arm_holds_for_its_kind(family):
             named.append(name_leader(state))
         assert named[0].leader == named[1].leader
         assert np.array_equal(named[0].evidence, named[1].evidence)
-        n_alike += len(means) - len(np.unique(shared.rows.kinds))
+        n_alike += len(means) - len(np.unique(shared.rows.equivalence_class))
     assert n_alike > 0
 
 
@@ -292,15 +292,15 @@ def identified(problem, seed, delta, most, **parameters):
     """Return whether the rule named an arm that is not good enough, or None if it did not stop."""
     instance = problem.draw(seed, 0)
     rewards = instance.rewards.model
-    begun = lsdt.Policy("identify", **parameters).begin(instance.side, rewards, None, new_stream(seed))
+    ready = lsdt.Policy("identify", **parameters).begin(instance.side, rewards, None, new_stream(seed))
     rng = np.random.default_rng(seed)
-    player, state = begun.player, begun.player.state
+    player, state = ready.player, ready.player.state
     for tries in range(most):
         chosen = player.select()
         if state.evidence[0] >= math.log(1 / delta):
-            named = instance.means[begun.arms[state.leader[0]]]
+            named = instance.means[ready.arms[state.leader[0]]]
             return tries, named < instance.means.max() - state.tolerance - 1e-12
-        mean = instance.means[begun.arms[chosen]]
+        mean = instance.means[ready.arms[chosen]]
         player.update(
             chosen, float(rng.random() < mean) if rewards.family == "bernoulli" else rng.normal(mean)
         )

@@ -83,8 +83,8 @@ def test_with_no_relations_it_is_kl_ucb(model, c):
 def test_by_hand():
     """Two similar arms: one reward of .5 lets the other be up to epsilon better, and itself no better."""
     side = lsdt.SideInformation(2, [(0, 1)], epsilon=0.2)
-    begun = lsdt.Policy("lsdt_closure").begin(side, GAUSSIAN, 9, new_stream(0))
-    player = begun.player
+    ready = lsdt.Policy("lsdt_closure").begin(side, GAUSSIAN, 9, new_stream(0))
+    player = ready.player
     assert player.select() == 0
     player.update(0, 0.5)  # log 1 = 0
     assert player.entries.scores(*player.packed, 2) == pytest.approx([0.5, 0.7])
@@ -128,20 +128,20 @@ def test_rows_of_some_arms_are_played_as_tables_of_all_are(family):
     """Very many candidates have rows of their nearest alone; rows that hold everybody say what tables say."""
     for number in range(8):
         problem = problem_of(number, family, number % 2)
-        begun = lsdt.Policy("lsdt_closure").begin(problem.side, problem.rewards, 60, new_stream(number))
-        bounds = MutualBounds.of_tables(*bounds_of(begun.player.state))
-        costs = begun.player.state.costs
+        ready = lsdt.Policy("lsdt_closure").begin(problem.side, problem.rewards, 60, new_stream(number))
+        bounds = MutualBounds.of_tables(*bounds_of(ready.player.state))
+        costs = ready.player.state.costs
         costs = costs._replace(rows=sparse_rows(bounds, costs.family))
-        sparse = begun.player.state._replace(costs=costs)
+        sparse = ready.player.state._replace(costs=costs)
         packed = pack(sparse, new_stream(number))
-        other = Player(begun.player.entries, packed, type(sparse), len(begun.arms))
-        assert len(other.state.costs.rows.played) == 0 < len(begun.player.state.costs.rows.played)
+        other = Player(ready.player.entries, packed, type(sparse), len(ready.arms))
+        assert len(other.state.costs.rows.played) == 0 < len(ready.player.state.costs.rows.played)
         rng = np.random.default_rng(number)
         for _ in range(60):
-            arm = begun.player.select()
+            arm = ready.player.select()
             assert other.select() == arm
-            reward = drawn_reward(problem, begun.arms[arm], rng)
-            begun.player.update(arm, reward)
+            reward = drawn_reward(problem, ready.arms[arm], rng)
+            ready.player.update(arm, reward)
             other.update(arm, reward)
 
 
@@ -161,10 +161,10 @@ def test_arms_of_a_kind_have_the_same_bounds_to_all_that_were_played(name, famil
         played = np.flatnonzero(tallies.counts)
         rows = np.column_stack([gaps.floor, lower[:, played], upper[:, played]])
         alike = [[bool((one == other).all()) for one in rows] for other in rows]
-        assert gaps.kinds.tolist() == [same.index(True) for same in alike]
+        assert gaps.equivalence_class.tolist() == [same.index(True) for same in alike]
         filled = policy.begin(problem.side, problem.rewards, 60, new_stream(number)).player
         policy.refill(filled, filled.packed.copy(), tallies.counts, tallies.sums)
-        assert filled.state.costs.rows.kinds.tolist() == gaps.kinds.tolist()
+        assert filled.state.costs.rows.equivalence_class.tolist() == gaps.equivalence_class.tolist()
         assert filled.state.costs.rows.played.tolist() == gaps.played.tolist()
 
 
@@ -187,41 +187,41 @@ def least_costs(counts, means, lower, upper):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_arms_behind_others_cost_no_less(name):
-    """Choices are the same with it and without; no arm is behind itself by way of others."""
-    n_behind = n_rounds = 0
+    """Choices are the same with it and without; no arm dominates itself by way of others."""
+    n_dominated = n_rounds = 0
     for number in range(6):
         rng = np.random.default_rng(number)
         means = rng.uniform(0.1, 1.0, 60)
         side = lsdt.from_means(means, 0.1).reveal(0.15, 0.15, seed=number)
-        begun = lsdt.Policy(name).begin(side, GAUSSIAN, 100, new_stream(number))
-        state = begun.player.state
+        ready = lsdt.Policy(name).begin(side, GAUSSIAN, 100, new_stream(number))
+        state = ready.player.state
         costs = state.costs
-        assert len(costs.behind) == 0  # so few arms are solved for
+        assert len(costs.dominated_by) == 0  # so few arms are solved for
         lower, upper = bounds_of(state)
         order = new_order(costs.family, costs.rows.played, fewest=0)
         ordered = state._replace(costs=costs._replace(**order))
         packed = pack(ordered, new_stream(number))
-        other = Player(begun.player.entries, packed, type(ordered), len(begun.arms))
+        other = Player(ready.player.entries, packed, type(ordered), len(ready.arms))
         for _ in range(100):
-            arm = begun.player.select()
+            arm = ready.player.select()
             assert other.select() == arm
             costs = other.state.costs
-            counts, behind = np.array(costs.tallies.counts), costs.behind.tolist()
+            counts, dominated_by = np.array(costs.tallies.counts), costs.dominated_by.tolist()
             if counts.any():
                 least = least_costs(counts, np.array(costs.tallies.means), lower, upper)
                 if least.min() > 1e-9:  # else nobody is looked at
                     n_rounds += 1
-                    for follower, first in enumerate(behind):
-                        n_behind += follower != first
+                    for follower, first in enumerate(dominated_by):
+                        n_dominated += follower != first
                         assert least[follower] >= least[first] - 1e-9
-                        while first != behind[first]:
-                            first = behind[first]
+                        while first != dominated_by[first]:
+                            first = dominated_by[first]
                             assert first != follower
-            reward = means[begun.arms[arm]] + rng.normal()
-            begun.player.update(arm, reward)
+            reward = means[ready.arms[arm]] + rng.normal()
+            ready.player.update(arm, reward)
             other.update(arm, reward)
     assert n_rounds > 100
-    assert n_behind > 2 * n_rounds
+    assert n_dominated > 2 * n_rounds
 
 
 def bounds_of(state):

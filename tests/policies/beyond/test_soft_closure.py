@@ -171,9 +171,9 @@ def test_relations_that_contradict_one_another_are_not_drawn():
     with pytest.warns(lsdt.errors.ContradictionWarning):
         found = lsdt.candidate_set(wrong, method="propagation")
     assert len(draws_of(found, True)) == 0
-    begun = lsdt.Policy("soft_closure").begin(wrong, COINS, 9, new_stream(0), found)
+    ready = lsdt.Policy("soft_closure").begin(wrong, COINS, 9, new_stream(0), found)
     for _ in range(20):
-        begun.player.update(begun.player.select(), 1.0)
+        ready.player.update(ready.player.select(), 1.0)
 
 
 def test_many_candidates_play_by_the_bounds_alone(monkeypatch):
@@ -215,11 +215,11 @@ def test_the_level_of_gaussian_rewards_does_not_matter(level):
     noise = rng.normal(size=60)
     runs = []
     for base in (0.0, level):
-        begun = lsdt.Policy("soft_closure").begin(problem.side, GAUSSIAN, 60, new_stream(0))
+        ready = lsdt.Policy("soft_closure").begin(problem.side, GAUSSIAN, 60, new_stream(0))
         arms = []
         for value in noise:
-            arms.append(begun.player.select())
-            begun.player.update(arms[-1], base + problem.means[begun.arms[arms[-1]]] + value)
+            arms.append(ready.player.select())
+            ready.player.update(arms[-1], base + problem.means[ready.arms[arms[-1]]] + value)
         runs.append(arms)
     assert runs[0] == runs[1]
 

@@ -234,10 +234,10 @@ def test_near_pairs_are_revealed_first():
 def test_robust_triangles_are_those_of_the_candidate_set():
     problem = WrongProblem(lsdt.problems.uniform(60, 0.1, 0.9, 0.1, "bernoulli"), 0.5, 0.05)
     side = problem.draw(0, 0).side
-    begun = RobustPolicy("ts").begin(side, problem.rewards.model, None, np.arange(1, 5, dtype=np.uint64))
+    ready = RobustPolicy("ts").begin(side, problem.rewards.model, None, np.arange(1, 5, dtype=np.uint64))
     robust = lsdt.candidate_set(side, "triangles", max_wrong="auto")
-    assert begun.arms.tolist() == robust.arms.tolist()
-    assert 0 < len(begun.arms) < 60
+    assert ready.arms.tolist() == robust.arms.tolist()
+    assert 0 < len(ready.arms) < 60
     result = lsdt.simulate(problem, [RobustPolicy("ts")], 30, 1)
     played = np.flatnonzero(result.plays(RobustPolicy("ts"))[0])
     assert set(played) <= set(robust.arms.tolist())

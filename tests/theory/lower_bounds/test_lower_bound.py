@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 import lsdt
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.rewards import RewardModel
-from lsdt.theory.lower_bounds.lower_bound_kernel import Classes, fill_rates
+from lsdt.theory.lower_bounds.lower_bound_kernel import EndClasses, fill_rates
 from naive.policies_graph import alternatives, p1_rates
 from naive.worlds import kl, world_of
 
@@ -26,7 +26,7 @@ def rates_of(world, means):
     class_of = np.full(world.n_arms, -1)
     for number, members in enumerate(classes):
         class_of[members] = number
-    laid_out = Classes(
+    laid_out = EndClasses(
         class_of,
         component_of,
         np.array([component_of[members[0]] for members in classes]),

@@ -69,7 +69,7 @@ class RangeField(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Field:
+class ConstraintSystem:
     """A constraint system among ascending `arms` in whole steps; `unit` steps are `size` in rewards.
 
     An epsilon (or a quantum of distinct thresholds and ranges) has more steps than there are arms. Strict
@@ -146,7 +146,7 @@ class Field:
         wrong |= (strict_low & (less <= 0.0)) | (strict_high & (less >= 0.0))
         return not wrong.any()
 
-    def tighten(self) -> Field:
+    def tighten(self) -> ConstraintSystem:
         """Return a constraint system a unit stricter: what satisfies it satisfies the relations as stated."""
         c, unit = self.constraints, self.unit
         if self.ranges is None:
@@ -201,7 +201,7 @@ def takes_all(side: SideInformation, arms: NDArray[np.int64]) -> bool:
     return side.n_arms <= max(_FEWEST_ARMS, 2 * len(arms)) or _mean_degree(side.store) <= _DENSE
 
 
-def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
+def system_around(side: SideInformation, arms: NDArray[np.int64]) -> ConstraintSystem:
     """Return the constraint system of `arms` and some others (`_around`), or of all arms if that is quick."""
     members = np.arange(side.n_arms)
     if not takes_all(side, arms):
@@ -224,7 +224,7 @@ def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
         1 if len(members) <= _FEW else unit // 8,
         min(unit, int(FAR) // 4),
     )
-    found = Field(members, constraints, steps.unit, steps.size, store.thresholds)
+    found = ConstraintSystem(members, constraints, steps.unit, steps.size, store.thresholds)
     if ranged is None or store.ranges is None:
         return found
     graphs, compared = (similar, dissimilar), has_one_unit(part)
@@ -238,7 +238,7 @@ def _joined(
     constraints: Constraints,
     is_compared: bool,
 ) -> dict[str, Any]:
-    """Return `constraints` with ranges in the rows of similar pairs, and `ranges`, for a `Field`."""
+    """Return `constraints` with ranges in the rows of similar pairs, and `ranges`, for a system."""
     starts, others, ahead, back = joint_rows(*graphs, stated.pairs, steps)
     joint = constraints._replace(
         similar_starts=starts,

@@ -28,7 +28,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates.minimise import Budget, fewest
-from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.constraints import system_around
 from lsdt.candidates.propagation.derivation import hypothesis, relations_of, shrink, steps_of
 from lsdt.candidates.propagation.exclusion import arms_possible, refutation_around
 from lsdt.candidates.propagation.orientation import connected_parts
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.proofs import Relation, Step
-    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.constraints import ConstraintSystem
     from lsdt.candidates.propagation.derivation import Hypothesis
     from lsdt.side_information import SideInformation
 
@@ -76,21 +76,21 @@ class FailedElimination(NamedTuple):
     """An elimination that left no arm: triangle witnesses, the constraint system after them, its limits."""
 
     witnesses: NDArray[np.int32]
-    around: Field | None
+    system: ConstraintSystem | None
     near: int
     most_closed: int
 
 
 def part_without_arms(
-    side: SideInformation, around: Field | None, left: NDArray[np.int64]
+    side: SideInformation, system: ConstraintSystem | None, left: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
     """Return the arms of the smallest part in which no arm is left, or None."""
     if isinstance(side.store, WindowStore) and side.store.is_true:
         return None  # there are means
     if isinstance(side.store, PairStore):
         starts, others = side.store.similar
-    elif around is not None and len(around.arms) == side.n_arms:
-        starts, others = around.constraints.similar_starts, around.constraints.similar
+    elif system is not None and len(system.arms) == side.n_arms:
+        starts, others = system.constraints.similar_starts, system.constraints.similar
     else:  # too many relations to be written out: all arms as one part
         return None if len(left) else np.arange(side.n_arms)
     number, count = connected_parts(starts, others)
@@ -112,48 +112,48 @@ def conflict_among(
     reach: Reach = _USUAL_REACH,
 ) -> Conflict:
     """Return relations that cannot all be true, among arms that propagation excludes entirely."""
-    if done.around is None:
-        nearby = field_around(side, part[:: max(len(part) // 32, 1)])
-        done = done._replace(around=nearby, near=min(len(nearby.arms), _NEAR))
-    around = done.around
-    assert around is not None
-    found = _by_order(around, part, done, reach.sizes)
-    if around.ranges is not None:
-        found = found or _by_relations(around, part, done, reach.sizes)
+    if done.system is None:
+        nearby = system_around(side, part[:: max(len(part) // 32, 1)])
+        done = done._replace(system=nearby, near=min(len(nearby.arms), _NEAR))
+    system = done.system
+    assert system is not None
+    found = _by_order(system, part, done, reach.sizes)
+    if system.ranges is not None:
+        found = found or _by_relations(system, part, done, reach.sizes)
     if found:
         smallest = min(found, key=lambda one: (one.n_relations, len(one.arms)))
-        counted = Counter(relation for one in found for relation in relations_of(side, around, one))
-        return _conflict(side, around, smallest, counted, steps_of(side, around, smallest))
+        counted = Counter(relation for one in found for relation in relations_of(side, system, one))
+        return _conflict(side, system, smallest, counted, steps_of(side, system, smallest))
     if side.store.thresholds is None and (done.witnesses[part, 0] >= 0).all():
-        return _by_triangles(side, part, around, done.witnesses)
+        return _by_triangles(side, part, system, done.witnesses)
     return _by_arms(side, part, done, reach)
 
 
 def _by_triangles(
-    side: SideInformation, part: NDArray[np.int64], around: Field, witnesses: NDArray[np.int32]
+    side: SideInformation, part: NDArray[np.int64], system: ConstraintSystem, witnesses: NDArray[np.int32]
 ) -> Conflict:
-    """Return a conflict that triangles show; with the relation to doubt if `around` contains all its arms."""
+    """Return a conflict that triangles show; with the relation to doubt if `system` contains all its arms."""
     conflict = conflict_of(side, witnesses, part)
     arms = np.sort([side.index(arm) for arm in conflict.arms])
-    if len(arms) > _LARGEST or not np.isin(arms, around.arms).all():
+    if len(arms) > _LARGEST or not np.isin(arms, system.arms).all():
         return conflict
-    known, listed = hypothesis(around, around.places(arms)), set(conflict.relations)
-    every = relations_of(side, around, known)
+    known, listed = hypothesis(system, system.places(arms)), set(conflict.relations)
+    every = relations_of(side, system, known)
     close = known.with_relations(np.array([at for at, relation in enumerate(every) if relation in listed]))
-    return replace(conflict, suggestion=_conflict(side, around, close, Counter()).suggestion)
+    return replace(conflict, suggestion=_conflict(side, system, close, Counter()).suggestion)
 
 
 def _conflict(
     side: SideInformation,
-    around: Field,
+    system: ConstraintSystem,
     refuted: Hypothesis,
     appearances: Counter[Relation],
     steps: tuple[Step, ...] = (),
 ) -> Conflict:
     """Return a conflict with the names of its arms and the relation to doubt."""
-    relations = relations_of(side, around, refuted)
-    doubted = relation_to_doubt(around, refuted, [appearances[relation] for relation in relations])
-    named = tuple(side.label(int(around.arms[place])) for place in refuted.arms)
+    relations = relations_of(side, system, refuted)
+    doubted = relation_to_doubt(system, refuted, [appearances[relation] for relation in relations])
+    named = tuple(side.label(int(system.arms[place])) for place in refuted.arms)
     return Conflict(named, tuple(dict.fromkeys(relations)), steps=steps, suggestion=relations[doubted])
 
 
@@ -170,25 +170,25 @@ def _by_arms(
     side: SideInformation, part: NDArray[np.int64], done: FailedElimination, reach: Reach
 ) -> Conflict:
     """Return a conflict in which each arm is excluded by others; all arms, if finding it takes too long."""
-    around = done.around
-    assert around is not None
-    chosen = mutual_exclusion(around, part, done, reach.most_arms)
+    system = done.system
+    assert system is not None
+    chosen = mutual_exclusion(system, part, done, reach.most_arms)
     if chosen is not None:
-        return _conflict(side, around, chosen, Counter())
-    known = hypothesis(around, around.places(np.intersect1d(part, around.arms)))
-    relations = relations_of(side, around, known) if known.n_relations <= reach.most_listed else ()
+        return _conflict(side, system, chosen, Counter())
+    known = hypothesis(system, system.places(np.intersect1d(part, system.arms)))
+    relations = relations_of(side, system, known) if known.n_relations <= reach.most_listed else ()
     return Conflict(tuple(side.label(int(arm)) for arm in part), tuple(dict.fromkeys(relations)))
 
 
 def _by_order(
-    around: Field, part: NDArray[np.int64], done: FailedElimination, sizes: tuple[int, ...]
+    system: ConstraintSystem, part: NDArray[np.int64], done: FailedElimination, sizes: tuple[int, ...]
 ) -> list[Hypothesis]:
     """Return small contradictions that follow from ordering one pair, if there are any."""
-    tried = [*_from_hard_arms(around, part, done), *_from_triangles(around, part, done)]
+    tried = [*_from_hard_arms(system, part, done), *_from_triangles(system, part, done)]
     for size in sizes:
         found = []
         for seeds, pair in tried:
-            wide = hypothesis(around, around.nearest(seeds, size), ordered=pair)
+            wide = hypothesis(system, system.nearest(seeds, size), ordered=pair)
             if wide.is_refuted():
                 found.append(shrink(wide))
                 if len(found) == _ENOUGH:
@@ -199,27 +199,27 @@ def _by_order(
 
 
 def _by_relations(
-    around: Field, part: NDArray[np.int64], done: FailedElimination, sizes: tuple[int, ...]
+    system: ConstraintSystem, part: NDArray[np.int64], done: FailedElimination, sizes: tuple[int, ...]
 ) -> list[Hypothesis]:
     """Return a small contradiction that follows without any hypothesis, in a list, if there is one."""
-    inside = around.places(np.intersect1d(part, around.arms))
-    seeds = [seeds for seeds, _ in _from_hard_arms(around, part, done)]
+    inside = system.places(np.intersect1d(part, system.arms))
+    seeds = [seeds for seeds, _ in _from_hard_arms(system, part, done)]
     seeds += [inside[at : at + 1] for at in range(0, len(inside), max(len(inside) // _HARD, 1))]
     for size in sizes:
         for some in seeds[:_HARD]:
-            wide = hypothesis(around, around.nearest(some, size))
+            wide = hypothesis(system, system.nearest(some, size))
             if wide.is_refuted():
                 return [shrink(wide)]
     return []
 
 
 def _from_hard_arms(
-    around: Field, part: NDArray[np.int64], done: FailedElimination
+    system: ConstraintSystem, part: NDArray[np.int64], done: FailedElimination
 ) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
     """Return arms and dissimilar pairs from the derivations with most arms."""
-    hard = around.places(np.intersect1d(part[done.witnesses[part, 0] < 0], around.arms))
+    hard = system.places(np.intersect1d(part[done.witnesses[part, 0] < 0], system.arms))
     hard = hard[:: max(len(hard) // _HARD, 1)][:_HARD]
-    reaching = [refutation_around(around, int(place), done.near, done.most_closed) for place in hard]
+    reaching = [refutation_around(system, int(place), done.near, done.most_closed) for place in hard]
     few = [one for one in reaching if one is not None and len(one.arms) <= _LARGEST]
     tried = []
     for wide in sorted(few, key=lambda one: -len(one.arms))[:_HARDEST]:
@@ -230,29 +230,32 @@ def _from_hard_arms(
 
 
 def _from_triangles(
-    around: Field, part: NDArray[np.int64], done: FailedElimination
+    system: ConstraintSystem, part: NDArray[np.int64], done: FailedElimination
 ) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
     """Return arms and dissimilar pairs from triangles, evenly spread."""
     excluded = part[done.witnesses[part, 0] >= 0]
     triangles = np.column_stack([excluded, done.witnesses[excluded]])
-    triangles = triangles[np.isin(triangles, around.arms).all(axis=1)]
+    triangles = triangles[np.isin(triangles, system.arms).all(axis=1)]
     return [
         (np.sort(places), (int(places[1]), int(places[2])))
-        for places in around.places(triangles[:: max(len(triangles) // _TRIANGLES, 1)][:_TRIANGLES])
+        for places in system.places(triangles[:: max(len(triangles) // _TRIANGLES, 1)][:_TRIANGLES])
     ]
 
 
 def mutual_exclusion(
-    around: Field, part: NDArray[np.int64], done: FailedElimination, most_arms: int = _USUAL_REACH.most_arms
+    system: ConstraintSystem,
+    part: NDArray[np.int64],
+    done: FailedElimination,
+    most_arms: int = _USUAL_REACH.most_arms,
 ) -> Hypothesis | None:
     """Return a few relations that exclude every arm they name; None if finding them takes too long."""
-    inside = np.intersect1d(part, around.arms)
-    arms = _closure(around, int(inside[0]), done, most_arms)
+    inside = np.intersect1d(part, system.arms)
+    arms = _closure(system, int(inside[0]), done, most_arms)
     if arms is None:
         if len(inside) > most_arms:
             return None
-        arms = around.places(inside)
-    close = hypothesis(around, arms)
+        arms = system.places(inside)
+    close = hypothesis(system, arms)
     if arms_possible(close, np.arange(len(arms))).any():
         return None  # the constraint system lacks some of the relations that excluded them
     if len(arms) > _MOST_SHRUNK:
@@ -269,7 +272,9 @@ def mutual_exclusion(
     )
 
 
-def _closure(around: Field, start: int, done: FailedElimination, most_arms: int) -> NDArray[np.int64] | None:
+def _closure(
+    system: ConstraintSystem, start: int, done: FailedElimination, most_arms: int
+) -> NDArray[np.int64] | None:
     """Follow an arm to those that exclude it, and so on; return all places, or None if there are too many."""
     reached, waiting = {start}, [start]
     while waiting:
@@ -277,26 +282,26 @@ def _closure(around: Field, start: int, done: FailedElimination, most_arms: int)
         if done.witnesses[arm, 0] >= 0:
             others = done.witnesses[arm].tolist()
         else:
-            place = int(around.places(np.array([arm]))[0])
-            wide = refutation_around(around, place, done.near, done.most_closed)
+            place = int(system.places(np.array([arm]))[0])
+            wide = refutation_around(system, place, done.near, done.most_closed)
             if wide is None:
                 return None
-            others = around.arms[shrink(wide).arms].tolist()
+            others = system.arms[shrink(wide).arms].tolist()
         waiting += [other for other in others if other not in reached]
         reached |= set(others)
-        if len(reached) > most_arms or not np.isin(others, around.arms).all():
+        if len(reached) > most_arms or not np.isin(others, system.arms).all():
             return None
-    return around.places(np.array(sorted(reached)))
+    return system.places(np.array(sorted(reached)))
 
 
-def relation_to_doubt(around: Field, known: Hypothesis, appearances: Sequence[int]) -> int:
+def relation_to_doubt(system: ConstraintSystem, known: Hypothesis, appearances: Sequence[int]) -> int:
     """Return the number of the relation to doubt; `appearances` counts the conflicts that contain each."""
     groups = (known.similar, known.dissimilar, known.links)
     places = known.arms[np.concatenate(groups)]
     group = np.repeat(np.arange(len(groups)), [len(pairs) for pairs in groups]).tolist()
     tried = range(min(len(places), _MOST_DOUBTED))
     for size in _AROUND_CONFLICT:
-        near = hypothesis(around, around.nearest(known.arms, max(size, len(known.arms))))
+        near = hypothesis(system, system.nearest(known.arms, max(size, len(known.arms))))
         scores = [_survivors_without(near, places[at], group[at]) for at in tried]
         if max(scores) > 0:
             break

@@ -29,7 +29,7 @@ from lsdt.candidates.propagation.method_kernel import FAR
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.constraints import ConstraintSystem
     from lsdt.candidates.propagation.range_steps import LinkRows
     from lsdt.side_information import SideInformation
 
@@ -139,20 +139,20 @@ class Hypothesis:
 
 
 def hypothesis(
-    around: Field, places: NDArray[np.int64], best: int = -1, ordered: tuple[int, int] = (-1, -1)
+    system: ConstraintSystem, places: NDArray[np.int64], best: int = -1, ordered: tuple[int, int] = (-1, -1)
 ) -> Hypothesis:
     """Return the hypothesis that `best` is the best, or that `ordered` is ordered, among ascending `places`.
 
     A hypothesis that orders a pair leaves out ranges, since these could imply or exclude that order.
     """
-    c = around.constraints
-    near = _pairs_among(*around.near, places)
+    c = system.constraints
+    near = _pairs_among(*system.near, places)
     far = _pairs_among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps, places)
     number = {int(place): at for at, place in enumerate(places)}
     number[-1] = -1
     links = _NO_LINKS
-    if around.ranges is not None and ordered[0] < 0:
-        links = _links_among(around.ranges.links, places)
+    if system.ranges is not None and ordered[0] < 0:
+        links = _links_among(system.ranges.links, places)
     return Hypothesis(places, *near, *far, number[best], (number[ordered[0]], number[ordered[1]]), *links)
 
 
@@ -218,12 +218,12 @@ def _arms_of(refuted: Hypothesis) -> NDArray[np.int64]:
     return np.unique(np.array(named + pairs, np.int64))
 
 
-def steps_of(side: SideInformation, around: Field, refuted: Hypothesis) -> tuple[Step, ...]:
+def steps_of(side: SideInformation, system: ConstraintSystem, refuted: Hypothesis) -> tuple[Step, ...]:
     """Return the derivation as steps that name the arms; see `Sizes` for its numbers."""
     chain = derivation(refuted)
     number = {order.rank: at for at, order in enumerate(chain, 1)}
-    arms = around.arms[refuted.arms].tolist()
-    names, sizes = [side.label(arm) for arm in arms], Sizes(side, around)
+    arms = system.arms[refuted.arms].tolist()
+    names, sizes = [side.label(arm) for arm in arms], Sizes(side, system)
 
     def link(edge: Edge) -> Link:
         start, end = names[edge.start], names[edge.end]
@@ -247,28 +247,30 @@ def steps_of(side: SideInformation, around: Field, refuted: Hypothesis) -> tuple
     )
 
 
-def pairs_of(around: Field, refuted: Hypothesis) -> tuple[tuple[int, int], ...]:
+def pairs_of(system: ConstraintSystem, refuted: Hypothesis) -> tuple[tuple[int, int], ...]:
     """Return the pairs of a hypothesis as arms: similar ones, dissimilar ones, those of ranges."""
     places = np.concatenate([refuted.similar, refuted.dissimilar, refuted.links])
-    return tuple((int(a), int(b)) for a, b in around.arms[refuted.arms[places]])
+    return tuple((int(a), int(b)) for a, b in system.arms[refuted.arms[places]])
 
 
-def relations_of(side: SideInformation, around: Field, refuted: Hypothesis) -> tuple[Relation, ...]:
+def relations_of(
+    side: SideInformation, system: ConstraintSystem, refuted: Hypothesis
+) -> tuple[Relation, ...]:
     """Return the relations of a hypothesis, with the names of arms and distinct thresholds.
 
     There is one for every number of `Hypothesis.with_relations`: a range with both ends in use appears twice.
     """
-    pairs, n_similar = pairs_of(around, refuted), len(refuted.similar)
+    pairs, n_similar = pairs_of(system, refuted), len(refuted.similar)
     words = ["similar"] * n_similar + ["dissimilar"] * len(refuted.dissimilar)
     named = [(side.label(a), side.label(b)) for a, b in pairs[: len(words)]]
     ranges = [
-        range_relation(side, a, b, _is_strict(around, int(steps)))
+        range_relation(side, a, b, _is_strict(system, int(steps)))
         for (a, b), steps in zip(pairs[len(words) :], refuted.link_steps, strict=True)
     ]
     if side.store.thresholds is None:
         found = [Relation(*pair, word) for pair, word in zip(named, words, strict=True)]
         return (*found, *ranges)
-    sizes = Sizes(side, around)
+    sizes = Sizes(side, system)
     lengths = [sizes.similar(int(steps)) for steps in refuted.similar_steps]
     lengths += [sizes.dissimilar(int(steps)) for steps in refuted.dissimilar_steps]
     rows = zip(named, words, lengths, strict=True)
@@ -276,9 +278,9 @@ def relations_of(side: SideInformation, around: Field, refuted: Hypothesis) -> t
     return (*known, *ranges)  # type: ignore[arg-type]
 
 
-def _is_strict(around: Field, steps: int) -> bool:
+def _is_strict(system: ConstraintSystem, steps: int) -> bool:
     """Return whether a link stands for a better pair: closed ends are whole units."""
-    return steps % around.unit != 0
+    return steps % system.unit != 0
 
 
 class Sizes:
@@ -287,12 +289,12 @@ class Sizes:
     Ranges, and epsilon where there are ranges, are given as stated, not as rounded to steps.
     """
 
-    def __init__(self, side: SideInformation, around: Field) -> None:
+    def __init__(self, side: SideInformation, system: ConstraintSystem) -> None:
         self._side = side
-        in_rewards = side.store.thresholds is not None or counts_ranges(around)
-        self._size = around.size if in_rewards else 1.0
+        in_rewards = side.store.thresholds is not None or counts_ranges(system)
+        self._size = system.size if in_rewards else 1.0
         self._epsilon = side.epsilon if in_rewards and side.store.thresholds is None else None
-        self._unit = around.unit
+        self._unit = system.unit
 
     def similar(self, steps: int) -> float:
         """Return the length that a similar pair with these steps stays below."""
@@ -311,9 +313,9 @@ class Sizes:
         return (self._side.range_at(start, end).high if steps else 0.0), False, "range"
 
 
-def counts_ranges(around: Field) -> bool:
+def counts_ranges(system: ConstraintSystem) -> bool:
     """Return whether ranges count with their size, not only with their direction."""
-    return around.ranges is not None and around.ranges.is_compared and around.ranges.stated.has_size
+    return system.ranges is not None and system.ranges.is_compared and system.ranges.stated.has_size
 
 
 class Edge(NamedTuple):
@@ -328,7 +330,7 @@ class Edge(NamedTuple):
     order: int
 
 
-class Order(NamedTuple):
+class DerivedOrder(NamedTuple):
     """An order that must hold: the path from `below` to `above` is shorter than `apart`.
 
     For the last one, the contradiction, `path` leads from `above` back to it, with a length below zero.
@@ -342,32 +344,32 @@ class Order(NamedTuple):
     """Place among all orders found; paths name orders by it."""
 
 
-def derivation(refuted: Hypothesis) -> list[Order]:
+def derivation(refuted: Hypothesis) -> list[DerivedOrder]:
     """Return the orders that lead to the contradiction, and the contradiction."""
     graph = Graph(refuted)
     arm = refuted.arm_below_itself()
     if arm >= 0:  # no order is needed
-        return [Order(arm, arm, 0, graph.path(arm, arm, 0, 0, set()), 0)]
+        return [DerivedOrder(arm, arm, 0, graph.path(arm, arm, 0, 0, set()), 0)]
     last = len(graph.orders) - 1
     above, below, apart = graph.orders[last]
     way = graph.path(above, below, apart, last, set())
     closing = Edge(below, above, -apart, last)
-    closed = Order(above, below, 0, (*way, closing), len(graph.orders))
+    closed = DerivedOrder(above, below, 0, (*way, closing), len(graph.orders))
     return [*orders_before(graph, {edge.order for edge in closed.path if edge.order >= 0}), closed]
 
 
-def orders_before(graph: Graph, needed: set[int]) -> list[Order]:
+def orders_before(graph: Graph, needed: set[int]) -> list[DerivedOrder]:
     """Return the `needed` orders and all that they rest on, each after those it rests on."""
     chain = []
     for rank in range(len(graph.orders) - 1, -1, -1):  # an order follows from orders of earlier rounds only
         if rank in needed:
             above, below, apart = graph.orders[rank]
             if rank < graph.n_supposed:
-                chain.append(Order(above, below, apart, (), rank))
+                chain.append(DerivedOrder(above, below, apart, (), rank))
                 continue
             path = graph.path(below, above, apart, graph.first_of_round(rank), needed)
             needed |= {edge.order for edge in path if edge.order >= 0}
-            chain.append(Order(above, below, apart, path, rank))
+            chain.append(DerivedOrder(above, below, apart, path, rank))
     return chain[::-1]
 
 

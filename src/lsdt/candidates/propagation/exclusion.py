@@ -23,7 +23,7 @@ from lsdt.errors import InvalidInput, counted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.constraints import ConstraintSystem
     from lsdt.candidates.propagation.derivation import Hypothesis
     from lsdt.side_information import SideInformation
 
@@ -34,7 +34,7 @@ _SHOWN = 3
 
 def explain_exclusion(
     side: SideInformation,
-    around: Field,
+    system: ConstraintSystem,
     arm: int,
     near: int,
     most_closed: int,
@@ -42,11 +42,11 @@ def explain_exclusion(
 ) -> Explanation:
     """Explain by a derivation why propagation over the `near` nearest arms excluded an arm."""
     name = repr(side.label(arm))
-    place = int(around.places(np.array([arm]))[0])
-    wide = refutation_around(around, place, near, most_closed)
+    place = int(system.places(np.array([arm]))[0])
+    wide = refutation_around(system, place, near, most_closed)
     assert wide is not None
     if len(wide.arms) > most_derived:
-        pairs, relations = pairs_of(around, wide), tuple(dict.fromkeys(relations_of(side, around, wide)))
+        pairs, relations = pairs_of(system, wide), tuple(dict.fromkeys(relations_of(side, system, wide)))
         text = (
             f"arm {name} cannot be the best: no means satisfy what is known of {len(wide.arms):,} arms "
             "around it and give it the largest. The chain of reasoning is too long to be listed."
@@ -54,32 +54,32 @@ def explain_exclusion(
         far = pairs[len(wide.similar) :][: len(wide.dissimilar)]
         return Explanation(side, arm, False, text, far, rests_on=pairs, listed=relations)
     close = shrink(wide)
-    steps, pairs = steps_of(side, around, close), pairs_of(around, close)
+    steps, pairs = steps_of(side, system, close), pairs_of(system, close)
     text = (
         f"arm {name} cannot be the best. Suppose it is, and let d(j) be how far arm j lies below it"
-        f"{in_epsilons(side, around)}; {legend(steps)}:\n{derivation_text(steps, side.label(arm))}"
+        f"{in_epsilons(side, system)}; {legend(steps)}:\n{derivation_text(steps, side.label(arm))}"
     )
-    relations = tuple(dict.fromkeys(relations_of(side, around, close)))
+    relations = tuple(dict.fromkeys(relations_of(side, system, close)))
     far = pairs[len(close.similar) :][: len(close.dissimilar)]
     return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=relations)
 
 
-def in_epsilons(side: SideInformation, around: Field) -> str:
+def in_epsilons(side: SideInformation, system: ConstraintSystem) -> str:
     """Return the unit of depths in words."""
-    return "" if side.store.thresholds is not None or counts_ranges(around) else ", in epsilons"
+    return "" if side.store.thresholds is not None or counts_ranges(system) else ", in epsilons"
 
 
-def refutation_around(around: Field, place: int, near: int, most_closed: int) -> Hypothesis | None:
+def refutation_around(system: ConstraintSystem, place: int, near: int, most_closed: int) -> Hypothesis | None:
     """Return a small set of arms that refutes "this arm is best"; None if propagation does not refute it.
 
     Balls around the arm are tried, each twice as large as the one before.
     """
-    n_arms = len(around.arms)
+    n_arms = len(system.arms)
     size = min(_SMALLEST_BALL, near)
     while True:
         scratch = new_scratch(n_arms)
         possible, n_reached = bounds_below(
-            around.constraints, place, size, min(size, most_closed), scratch, np.full(n_arms, -1)
+            system.constraints, place, size, min(size, most_closed), scratch, np.full(n_arms, -1)
         )
         if not possible:
             break
@@ -92,7 +92,7 @@ def refutation_around(around: Field, place: int, near: int, most_closed: int) ->
         # All arms were closed. With distinct thresholds or ranges some may contradict one another under any
         # hypothesis, even arms that are not joined to this one.
         ball = np.arange(n_arms)
-    wide = hypothesis(around, ball, place)
+    wide = hypothesis(system, ball, place)
     if len(ball) <= most_closed:
         return wide
 

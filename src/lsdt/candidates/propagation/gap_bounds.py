@@ -1,7 +1,7 @@
 """How far an arm lies above the others, if it is the best: bounds on every gap.
 
 With partial information, propagation derives the bounds: arm by arm, or for all arms that are left at once
-where the order of nearly all dissimilar pairs is known up to reflection (see `images`). With complete
+where the order of nearly all dissimilar pairs is known up to reflection (see `reflections`). With complete
 information the order of the arms is known up to its direction, so the bounds are shortest paths along it.
 Gaps are in units of the rewards; an unknown epsilon counts as 1. Propagation reads ranges too, around every
 arm; chains of ranges and similar pairs among all arms then narrow the bounds further.
@@ -18,7 +18,7 @@ from lsdt._progress import counter
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.complete.gap_bounds import depths_along
 from lsdt.candidates.propagation.closure_kernel import bounds_below, mutual_rows
-from lsdt.candidates.propagation.constraints import Field, field_around, takes_all
+from lsdt.candidates.propagation.constraints import ConstraintSystem, system_around, takes_all
 from lsdt.candidates.propagation.method import MOST_CLOSED, most_near
 from lsdt.candidates.propagation.method_kernel import FAR, new_scratch
 from lsdt.candidates.propagation.order import order_gaps
@@ -117,16 +117,16 @@ def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
         raise _no_gaps(side, arm, "the order of the arms")
     if ordered is not None and not (side.n_dissimilar and has_one_unit(side)):
         return GapBounds(ordered.lower, ordered.upper[0])  # these include similar pairs
-    around = field_around(side, np.array([arm]))
-    n_arms, place = len(around.arms), int(around.places(np.array([arm]))[0])
+    system = system_around(side, np.array([arm]))
+    n_arms, place = len(system.arms), int(system.places(np.array([arm]))[0])
     scratch = new_scratch(n_arms)
     possible, _ = bounds_below(
-        around.constraints, place, most_near(around, 1), MOST_CLOSED, scratch, np.full(n_arms, -1)
+        system.constraints, place, most_near(system, 1), MOST_CLOSED, scratch, np.full(n_arms, -1)
     )
     if not possible:
         raise _no_gaps(side, arm, "propagation")
     lower, upper = np.zeros(side.n_arms), np.full(side.n_arms, np.inf)
-    lower[around.arms], upper[around.arms] = _gaps(scratch.lower, scratch.upper, around.unit, around.size)
+    lower[system.arms], upper[system.arms] = _gaps(scratch.lower, scratch.upper, system.unit, system.size)
     if ordered is not None:
         lower, upper = np.maximum(lower, ordered.lower), np.minimum(upper, ordered.upper[0])
     return GapBounds(lower, upper)
@@ -161,7 +161,7 @@ def mutual_bounds(
     elif found is not None and _is_ordered(found, len(arms)):
         bounds = _by_images(found, arms, most_entries)
     else:
-        bounds = _partial(_field_of(side, arms, found), arms, most_entries)
+        bounds = _partial(_system_of(side, arms, found), arms, most_entries)
     if side.ranges is None or not by_order:
         return bounds
     n_links = len(side.ranges.pairs) + side.n_similar
@@ -178,19 +178,19 @@ def _is_ordered(found: Propagation, n_arms: int) -> bool:
     If many pairs have no order, those that follow from assuming one arm to be the best give tighter bounds,
     but arm by arm they take long.
     """
-    oriented, around = found.oriented, found.around
-    if oriented is None or around is None or not oriented.images:
+    oriented, system = found.oriented, found.system
+    if oriented is None or system is None or not oriented.reflections:
         return False
     if oriented.is_whole:
         return True
-    work = most_near(around, n_arms) * float(n_arms) * around.entries / len(around.arms)
+    work = most_near(system, n_arms) * float(n_arms) * system.entries / len(system.arms)
     return work > _LONG_WORK and oriented.n_ordered >= _MOSTLY * oriented.n_pairs
 
 
 def _by_images(found: Propagation, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
     """Return bounds that hold in every reflection in which the arm of the row can be the best."""
-    assert found.around is not None
-    n_arms, size = len(arms), found.around.size
+    assert found.system is not None
+    n_arms, size = len(arms), found.system.size
     if n_arms**2 <= most_entries:
         lowest, highest = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), np.inf)
         for rows, lower, upper in _image_blocks(found, arms):
@@ -215,19 +215,19 @@ def _image_blocks(
     found: Propagation, arms: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """Yield some rows, the lower bounds on their gaps (the same for all of them), and the upper bounds."""
-    assert found.around is not None
+    assert found.system is not None
     assert found.oriented is not None
-    around, images = found.around, found.oriented.images
-    places, near = around.places(arms), most_near(around, len(arms))
-    tops = [image.levels[places] == 0 for image in images]
-    for which in range(1, 1 << len(images)):  # arms at the top of the same reflections
-        chosen = [image for number, image in enumerate(images) if which >> number & 1]
+    system, reflections = found.system, found.oriented.reflections
+    places, near = system.places(arms), most_near(system, len(arms))
+    tops = [reflection.levels[places] == 0 for reflection in reflections]
+    for which in range(1, 1 << len(reflections)):  # arms at the top of the same reflections
+        chosen = [reflection for number, reflection in enumerate(reflections) if which >> number & 1]
         is_here = [top == bool(which >> number & 1) for number, top in enumerate(tops)]
         rows = np.flatnonzero(np.all(is_here, axis=0))
         if len(rows) == 0:
             continue
-        lower = np.minimum.reduce([image.depths(places) for image in chosen])
-        searches = [image.gaps_above(places[rows], places, near) for image in chosen]
+        lower = np.minimum.reduce([reflection.depths(places) for reflection in chosen])
+        searches = [reflection.gaps_above(places[rows], places, near) for reflection in chosen]
         for parts in zip(*searches, strict=True):
             yield rows[parts[0][0]], lower, np.maximum.reduce([gaps for _, gaps in parts])
 
@@ -268,24 +268,24 @@ def _gaps(
     return np.maximum(lower // unit, 0) * size, highest
 
 
-def _field_of(side: SideInformation, arms: NDArray[np.int64], found: Propagation | None) -> Field:
+def _system_of(side: SideInformation, arms: NDArray[np.int64], found: Propagation | None) -> ConstraintSystem:
     """Return the constraint system around arms; reuse that of propagation if both cover all arms."""
-    if found is None or found.around is None or len(found.around.arms) < side.n_arms:
-        return field_around(side, arms)
-    return found.around if takes_all(side, arms) else field_around(side, arms)
+    if found is None or found.system is None or len(found.system.arms) < side.n_arms:
+        return system_around(side, arms)
+    return found.system if takes_all(side, arms) else system_around(side, arms)
 
 
-def _partial(around: Field, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
-    places = around.places(arms)
-    number = np.full(len(around.arms), -1)
+def _partial(system: ConstraintSystem, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
+    places = system.places(arms)
+    number = np.full(len(system.arms), -1)
     number[places] = np.arange(len(arms))
-    near = most_near(around, len(arms))
+    near = most_near(system, len(arms))
     closed = MOST_CLOSED if len(arms) <= _MOST_CLOSED_ROWS else 1
     entries = max(most_entries // len(arms), 1)
     rows: dict[int, tuple[NDArray[np.int64], ...]] = {}
 
     def work(first: int, last: int) -> None:
-        rows[first] = mutual_rows(around.constraints, places, first, last, near, closed, entries, number)
+        rows[first] = mutual_rows(system.constraints, places, first, last, near, closed, entries, number)
         count(last - first)
 
     with counter(len(arms), "arms (bounds)") as count:
@@ -294,7 +294,7 @@ def _partial(around: Field, arms: NDArray[np.int64], most_entries: int) -> Mutua
         np.concatenate([rows[first][column] for first in sorted(rows)]) for column in range(4)
     )
     return MutualBounds(
-        np.concatenate([[0], np.cumsum(counts)]), indices, *_gaps(lower, upper, around.unit, around.size)
+        np.concatenate([[0], np.cumsum(counts)]), indices, *_gaps(lower, upper, system.unit, system.size)
     )
 
 

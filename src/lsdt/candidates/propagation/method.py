@@ -28,7 +28,7 @@ from lsdt._html import fields_card
 from lsdt._progress import counter
 from lsdt.candidates.outcome import Outcome
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
-from lsdt.candidates.propagation.constraints import Field, field_around, is_sparse
+from lsdt.candidates.propagation.constraints import ConstraintSystem, is_sparse, system_around
 from lsdt.candidates.propagation.contradiction import (
     FailedElimination,
     conflict_among,
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.options import Options
     from lsdt.candidates.proofs import Explanation
-    from lsdt.candidates.propagation.order import Order
+    from lsdt.candidates.propagation.order import ArmOrder
     from lsdt.candidates.triangles.conflict import Conflict
     from lsdt.side_information import SideInformation
 
@@ -76,7 +76,7 @@ _MANY_ARMS = 20_000
 _WORTH_ORIENTING = 9  # arms that triangles leave: fewer are decided one by one in no time
 
 
-class Effort(NamedTuple):
+class PropagationEffort(NamedTuple):
     """How much work to do for very many arms.
 
     The interval stage makes about `most_steps` comparisons, a minute of two cores. It examines at least
@@ -97,7 +97,7 @@ class Effort(NamedTuple):
     most_to_close: int = 20_000
 
 
-_USUAL_EFFORT = Effort()
+_USUAL_EFFORT = PropagationEffort()
 
 
 class Stage(NamedTuple):
@@ -137,7 +137,7 @@ class Stage(NamedTuple):
 class Propagation:
     """What propagation found: the arms `left`, and why the others are out.
 
-    `witnesses` are -1 for arms that no triangle excludes. Derivations start from `around`, the constraints,
+    `witnesses` are -1 for arms that no triangle excludes. Derivations start from `system`, the constraints,
     and `near`, how many arms passed their bounds on. `order` is the first stage, where there are ranges;
     `oriented` the order of dissimilar pairs, if it was looked for. `is_exact` says that one of them decided
     everything.
@@ -146,9 +146,9 @@ class Propagation:
     left: NDArray[np.int64]
     witnesses: NDArray[np.int32]
     stages: tuple[Stage, ...]
-    around: Field | None = None
+    system: ConstraintSystem | None = None
     near: int = 0
-    order: Order | None = None
+    order: ArmOrder | None = None
     is_exact: bool = False
     oriented: Orientation | None = None
 
@@ -156,8 +156,8 @@ class Propagation:
     def kinds(self) -> NDArray[np.int64]:
         """The kind of reason of every arm: the one with the shortest proof, if several stages exclude it."""
         kinds = np.full(len(self.witnesses), DERIVED)
-        if self.around is not None and self.oriented is not None:
-            kinds[self.around.arms[self.oriented.is_out]] = BETWEEN
+        if self.system is not None and self.oriented is not None:
+            kinds[self.system.arms[self.oriented.is_out]] = BETWEEN
         kinds[self.witnesses[:, 0] >= 0] = TRIANGLE
         if self.order is not None:
             kinds[self.order.is_out] = ORDER
@@ -176,21 +176,21 @@ class Propagation:
             if self.oriented is not None and self._proves(side) and self.oriented.is_proven[arm]:
                 return explain_model(side, arm, self.oriented)
             return explain_candidate(side, arm)
-        assert self.around is not None
+        assert self.system is not None
         if kind == BETWEEN:
-            return explain_both_images(side, self.around, arm, self.near, MOST_CLOSED, lambda: self.log)
-        return explain_exclusion(side, self.around, arm, self.near, MOST_CLOSED)
+            return explain_both_images(side, self.system, arm, self.near, MOST_CLOSED, lambda: self.log)
+        return explain_exclusion(side, self.system, arm, self.near, MOST_CLOSED)
 
     @cached_property
     def log(self) -> Log:
         """How the orders of dissimilar pairs were found; they are found once more for it."""
-        assert self.around is not None
+        assert self.system is not None
         assert self.oriented is not None
-        return Log(self.around, self.oriented.effort, self.oriented.seed)
+        return Log(self.system, self.oriented.effort, self.oriented.seed)
 
     def _proves(self, side: SideInformation) -> bool:
         """Return whether means found on the way are means of all arms."""
-        return self.around is not None and len(self.around.arms) == side.n_arms
+        return self.system is not None and len(self.system.arms) == side.n_arms
 
 
 class Clock:
@@ -213,13 +213,15 @@ class Clock:
         return perf_counter() > self._end
 
 
-def find_propagation(side: SideInformation, options: Options, effort: Effort = _USUAL_EFFORT) -> Outcome:
+def find_propagation(
+    side: SideInformation, options: Options, effort: PropagationEffort = _USUAL_EFFORT
+) -> Outcome:
     """Run propagation; fall back to more witnesses if the relations contradict one another."""
     return conclude(side, *run_propagation(side, options, effort))
 
 
 def run_propagation(
-    side: SideInformation, options: Options, effort: Effort = _USUAL_EFFORT
+    side: SideInformation, options: Options, effort: PropagationEffort = _USUAL_EFFORT
 ) -> tuple[Propagation, Conflict | None]:
     """Run propagation; return what it found, and a conflict if the relations contradict one another."""
     options.refuse_wrong_relations(
@@ -229,7 +231,7 @@ def run_propagation(
     return found, find_conflict(side, found)
 
 
-def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) -> Propagation:
+def derive(side: SideInformation, clock: Clock, effort: PropagationEffort = _USUAL_EFFORT) -> Propagation:
     """Run propagation; it may leave no arm if the relations contradict one another."""
     started = perf_counter()
     order, stages, is_left = run_order(side), [], np.ones(side.n_arms, bool)
@@ -241,12 +243,12 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
             unseen = np.full((side.n_arms, 2), -1, np.int32)
             return Propagation(order.arms, unseen, tuple(stages), order=order, is_exact=order.is_exact)
     arms, proven = np.flatnonzero(is_left), np.zeros(0, np.int64)
-    around, near, oriented, is_exact = None, 0, None, False
+    system, near, oriented, is_exact = None, 0, None, False
     witnesses = np.full((side.n_arms, 2), -1, np.int32)
     is_many = side.n_arms >= _MANY_ARMS and isinstance(side.store, PairStore) and is_sparse(side.store)
     if is_many and not clock.is_over():
-        around = field_around(side, arms)
-        arms, oriented, proven, done = _by_orientation(side, around, arms, clock)
+        system = system_around(side, arms)
+        arms, oriented, proven, done = _by_orientation(side, system, arms, clock)
         stages.append(done)
         is_exact = len(proven) == len(arms) > 0
     if not is_exact:
@@ -256,41 +258,41 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
         arms = arms[witnesses[arms, 0] < 0]
         stages.append(Stage("triangles", n_before, n_before - len(arms), perf_counter() - started))
     if len(arms):
-        around = field_around(side, arms) if around is None else around
+        system = system_around(side, arms) if system is None else system
         if order is not None:
-            stages[0] = stages[0]._replace(remark="; ".join((*order.notes, *_notes_on_field(around, order))))
+            stages[0] = stages[0]._replace(remark="; ".join((*order.notes, *_notes_on_system(system, order))))
         if oriented is None and len(arms) >= _WORTH_ORIENTING and not clock.is_over():
-            arms, oriented, proven, done = _by_orientation(side, around, arms, clock)
+            arms, oriented, proven, done = _by_orientation(side, system, arms, clock)
             stages.append(done)
             is_exact = len(proven) == len(arms) > 0
         if is_exact or (oriented is not None and oriented.contradiction is not None):
-            near = most_near(around, max(len(arms), 1), effort)
-            return Propagation(arms, witnesses, tuple(stages), around, near, order, is_exact, oriented)
+            near = most_near(system, max(len(arms), 1), effort)
+            return Propagation(arms, witnesses, tuple(stages), system, near, order, is_exact, oriented)
         arms = np.setdiff1d(arms, proven, assume_unique=True)
-        while len(arms) and most_near(around, len(arms), effort) >= _WIDER * near:
-            near = most_near(around, len(arms), effort)
-            arms, done = _by_intervals(around, arms, near, clock, effort)
+        while len(arms) and most_near(system, len(arms), effort) >= _WIDER * near:
+            near = most_near(system, len(arms), effort)
+            arms, done = _by_intervals(system, arms, near, clock, effort)
             stages.append(done)
         if len(arms):
-            arms, done = _by_closure(around, arms, near, clock, effort)
+            arms, done = _by_closure(system, arms, near, clock, effort)
             stages.append(done)
-    if around is not None and near == 0:
+    if system is not None and near == 0:
         # No stage looked at arms one by one, but proofs and the search for a conflict do, among few others.
-        near = min(most_near(around, 1, effort), MOST_CLOSED)
+        near = min(most_near(system, 1, effort), MOST_CLOSED)
     left = np.union1d(arms, proven)
     return Propagation(
-        left, witnesses, tuple(stages), around=around, near=near, order=order, oriented=oriented
+        left, witnesses, tuple(stages), system=system, near=near, order=order, oriented=oriented
     )
 
 
-def _notes_on_field(around: Field, order: Order) -> list[str]:
+def _notes_on_system(system: ConstraintSystem, order: ArmOrder) -> list[str]:
     """Say what the stages after the order lose of ranges, where the order has not said so."""
-    assert around.ranges is not None
+    assert system.ranges is not None
     notes = []
-    if not around.ranges.is_compared:
+    if not system.ranges.is_compared:
         notes.append("the later stages read only the direction of ranges")
-    if not around.ranges.steps.exact and order.quanta is not None and order.quanta.exact:
-        notes.append(f"the later stages round ends outward, each by less than {around.size:.1g}")
+    if not system.ranges.steps.exact and order.quanta is not None and order.quanta.exact:
+        notes.append(f"the later stages round ends outward, each by less than {system.size:.1g}")
     return notes
 
 
@@ -298,13 +300,13 @@ def find_conflict(side: SideInformation, found: Propagation) -> Conflict | None:
     """Return relations that contradict one another, or None if propagation found no contradiction."""
     if found.order is not None and found.order.conflict is not None:
         return found.order.conflict
-    part = part_without_arms(side, found.around, found.left)
-    if found.oriented is not None and found.oriented.contradiction is not None and found.around is not None:
-        part = found.around.arms[found.oriented.contradiction]
+    part = part_without_arms(side, found.system, found.left)
+    if found.oriented is not None and found.oriented.contradiction is not None and found.system is not None:
+        part = found.system.arms[found.oriented.contradiction]
     if part is None:
         return None
     return conflict_among(
-        side, part, FailedElimination(found.witnesses, found.around, found.near, MOST_CLOSED)
+        side, part, FailedElimination(found.witnesses, found.system, found.near, MOST_CLOSED)
     )
 
 
@@ -348,62 +350,62 @@ def notes_on(stages: tuple[Stage, ...]) -> tuple[str, ...]:
     return tuple(f"{stage.name}: {stage.remark}" for stage in stages if stage.remark)
 
 
-def most_near(around: Field, n_arms: int, effort: Effort = _USUAL_EFFORT) -> int:
+def most_near(system: ConstraintSystem, n_arms: int, effort: PropagationEffort = _USUAL_EFFORT) -> int:
     """Return how many arms around each to examine, so that `n_arms` hypotheses take reasonable time."""
-    degree = max(around.entries / len(around.arms), 1.0)
+    degree = max(system.entries / len(system.arms), 1.0)
     near = min(max(effort.most_steps / (max(n_arms, 1) * degree), effort.fewest_near), effort.most_near)
-    return int(min(near, len(around.arms)))
+    return int(min(near, len(system.arms)))
 
 
 def _by_orientation(
-    side: SideInformation, around: Field, arms: NDArray[np.int64], clock: Clock
+    side: SideInformation, system: ConstraintSystem, arms: NDArray[np.int64], clock: Clock
 ) -> tuple[NDArray[np.int64], Orientation, NDArray[np.int64], Stage]:
     """Return the arms that are left, the orders found, which arms are proven by means, and the stage."""
-    started, places = perf_counter(), around.places(arms)
-    asked = np.zeros(len(around.arms), bool)
+    started, places = perf_counter(), system.places(arms)
+    asked = np.zeros(len(system.arms), bool)
     asked[places] = True
-    found = orient(around, clock.is_over, asked=asked)
+    found = orient(system, clock.is_over, asked=asked)
     is_left = ~found.is_out[places]
     if found.contradiction is not None:
         is_left &= ~np.isin(places, found.contradiction)
     left = arms[is_left]
     excluded = len(arms) - len(left)
     done = Stage("orientation", len(arms), excluded, perf_counter() - started, found.remark)
-    if len(around.arms) < side.n_arms:  # the means are not those of all arms
+    if len(system.arms) < side.n_arms:  # the means are not those of all arms
         return left, found, left[:0], done
     return left, found, left[found.is_proven[left]], done
 
 
 def _by_intervals(
-    around: Field, arms: NDArray[np.int64], near: int, clock: Clock, effort: Effort
+    system: ConstraintSystem, arms: NDArray[np.int64], near: int, clock: Clock, effort: PropagationEffort
 ) -> tuple[NDArray[np.int64], Stage]:
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
-        eliminate_by_intervals(around.constraints, places, first, last, near, possible)
+        eliminate_by_intervals(system.constraints, places, first, last, near, possible)
 
-    remark = "" if near == len(around.arms) else f"only {near:,} arms around each were examined"
+    remark = "" if near == len(system.arms) else f"only {near:,} arms around each were examined"
     tried = effort.tried if len(arms) > effort.many else 0
-    return _if_it_pays("intervals", around, arms, clock, work, remark, tried)
+    return _if_it_pays("intervals", system, arms, clock, work, remark, tried)
 
 
 def _by_closure(
-    around: Field, arms: NDArray[np.int64], near: int, clock: Clock, effort: Effort
+    system: ConstraintSystem, arms: NDArray[np.int64], near: int, clock: Clock, effort: PropagationEffort
 ) -> tuple[NDArray[np.int64], Stage]:
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
-        eliminate_by_closure(around.constraints, places, first, last, near, MOST_CLOSED, possible)
+        eliminate_by_closure(system.constraints, places, first, last, near, MOST_CLOSED, possible)
 
     if len(arms) > effort.most_to_close:
         return arms, Stage("closure", 0, 0, 0.0, f"left out, for {len(arms):,} arms are too many for it")
     tried = effort.tried if len(arms) > effort.many else 0
-    if not tried and len(arms) * float(min(len(around.arms), MOST_CLOSED)) ** 3 > effort.costly_steps:
+    if not tried and len(arms) * float(min(len(system.arms), MOST_CLOSED)) ** 3 > effort.costly_steps:
         tried = effort.sampled
-    return _if_it_pays("closure", around, arms, clock, work, "", tried)
+    return _if_it_pays("closure", system, arms, clock, work, "", tried)
 
 
 def _if_it_pays(
     name: str,
-    around: Field,
+    system: ConstraintSystem,
     arms: NDArray[np.int64],
     clock: Clock,
     work: _Work,
@@ -412,16 +414,16 @@ def _if_it_pays(
 ) -> tuple[NDArray[np.int64], Stage]:
     """Run a stage; on the others only if it excludes a fair share of `tried` arms, where that is not 0."""
     if not 0 < tried < len(arms):
-        return run_stage(name, around, arms, clock, work, remark)
+        return run_stage(name, system, arms, clock, work, remark)
     sampled = np.zeros(len(arms), bool)
     sampled[evenly_spread(np.arange(len(arms)), tried)] = True
     others = arms[~sampled]
-    left, stage = run_stage(name, around, arms[sampled], clock, work, remark)
+    left, stage = run_stage(name, system, arms[sampled], clock, work, remark)
     if stage.excluded < _WORTH_WHILE * stage.examined:
         found = f"it excluded {stage.excluded} of {counted(stage.examined, 'arm')}"
         stage = stage._replace(remark=f"{found}, and was not tried on the others")
         return np.union1d(left, others), stage
-    left_of_others, rest = run_stage(name, around, others, clock, work, remark)
+    left_of_others, rest = run_stage(name, system, others, clock, work, remark)
     examined, excluded = stage.examined + rest.examined, stage.excluded + rest.excluded
     if examined < len(arms):
         remark = _out_of_time(len(arms) - examined, len(arms))
@@ -431,7 +433,7 @@ def _if_it_pays(
 
 def run_stage(
     name: str,
-    around: Field,
+    system: ConstraintSystem,
     arms: NDArray[np.int64],
     clock: Clock,
     work: _Work,
@@ -440,7 +442,7 @@ def run_stage(
 ) -> tuple[NDArray[np.int64], Stage]:
     """Let `work` decide blocks of arms until all are decided or time is over."""
     started = perf_counter()
-    places, possible = around.places(arms), np.ones(len(arms), bool)
+    places, possible = system.places(arms), np.ones(len(arms), bool)
     examined = np.zeros(len(arms), bool)
 
     def block(first: int, last: int) -> None:

@@ -67,7 +67,7 @@ class OrderGaps(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Order:
+class ArmOrder:
     """What the method found: the links, their quanta and the level of every arm.
 
     Without ranges there are no links and no levels, and every arm stays.
@@ -215,7 +215,7 @@ def _relations_of(side: SideInformation, links: Links, link: int) -> list[Relati
     return [range_relation(side, start, end, bool(links.strict[link]))]
 
 
-def run_order(side: SideInformation) -> Order | None:
+def run_order(side: SideInformation) -> ArmOrder | None:
     """Run Bellman-Ford over the links; None if there are neither better pairs nor ranges."""
     if side.ranges is None:
         return None
@@ -232,7 +232,7 @@ def run_order(side: SideInformation) -> Order | None:
             "that is out by no more may stay"
         )
     n_open = side.n_dissimilar - int(links.is_dissimilar.sum())
-    found = Order(side.n_arms, tuple(notes), links, quanta, levels, n_open=n_open)
+    found = ArmOrder(side.n_arms, tuple(notes), links, quanta, levels, n_open=n_open)
     return found if levels.circle is None else replace(found, conflict=_conflict(side, links, levels.circle))
 
 
@@ -266,7 +266,7 @@ def find_order(side: SideInformation, options: Options) -> Outcome:
     )
     found = run_order(side)
     if found is None:
-        found = Order(side.n_arms, ("there are no better pairs and no ranges: nothing orders the arms",))
+        found = ArmOrder(side.n_arms, ("there are no better pairs and no ranges: nothing orders the arms",))
     if found.conflict is not None:
         raise order_error(found.conflict)
     if found.n_open:

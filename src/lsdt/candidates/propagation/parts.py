@@ -43,7 +43,7 @@ _PIECES = 4  # for every worker
 _SOON = 1e-3  # seconds for a piece that starts after the time limit
 
 
-class Part:
+class SeparatePart:
     """Some arms without a relation to any other, and what propagation found for them.
 
     Attributes
@@ -70,7 +70,7 @@ class Part:
 class Parts:
     """What was found in all parts."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SeparatePart, ...]
 
     @property
     def arms(self) -> NDArray[np.int64]:
@@ -100,7 +100,9 @@ class Parts:
         )
         return replace(why, side=side, arm=arm, pairs=pairs, rests_on=rests_on)
 
-    def _proven(self, side: SideInformation, arm: int, part: Part, means: NDArray[np.float64]) -> Explanation:
+    def _proven(
+        self, side: SideInformation, arm: int, part: SeparatePart, means: NDArray[np.float64]
+    ) -> Explanation:
         """Explain a candidate by means of all arms: no other part reaches higher than its own."""
         every = np.empty(side.n_arms)
         for one in self.parts:
@@ -154,7 +156,9 @@ def find_by_parts(side: SideInformation, options: Options, n_jobs: int) -> Outco
     conflicts = [conflict for _found, conflict in done if conflict is not None]
     if conflicts:
         return fall_back(side, stages, min(conflicts, key=lambda one: len(one.relations) or side.n_arms**2))
-    parts = Parts(tuple(Part(some, found) for some, (found, _conflict) in zip(pieces, done, strict=True)))
+    parts = Parts(
+        tuple(SeparatePart(some, found) for some, (found, _conflict) in zip(pieces, done, strict=True))
+    )
     is_exact = all(part.found.is_exact for part in parts.parts)
     return Outcome(side, parts.arms, parts, is_exact, stages, notes_on(stages))
 

@@ -16,13 +16,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates.propagation.closure_kernel import closed_bounds, constraints_among, order_pairs
-from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.constraints import system_around
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, NO_ROOM, UNDECIDED, Search, search, suppose_best
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.constraints import ConstraintSystem
     from lsdt.candidates.propagation.method import Clock
     from lsdt.side_information import SideInformation
 
@@ -44,20 +44,20 @@ class SearchResult(NamedTuple):
     depths: NDArray[np.float64] | None = None
 
 
-def components_of(field: Field, arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def components_of(system: ConstraintSystem, arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Split arms of a constraint system into components: sets of arms joined by similar pairs or ranges."""
-    c = field.constraints
-    size = len(field.arms)
+    c = system.constraints
+    size = len(system.arms)
     near = csr_array((np.ones(len(c.similar), bool), c.similar, c.similar_starts), (size, size))
     count, number = connected_components(near[arms][:, arms], directed=False)
     return [arms[number == one] for one in range(count)]
 
 
-def whole_field(side: SideInformation) -> Field:
-    """Return the constraint system of all arms; there must be few enough for `field_around` to take all."""
-    field = field_around(side, np.arange(side.n_arms))
-    assert len(field.arms) == side.n_arms
-    return field
+def whole_system(side: SideInformation) -> ConstraintSystem:
+    """Return the constraint system of all arms; there must be few enough for `system_around` to take all."""
+    system = system_around(side, np.arange(side.n_arms))
+    assert len(system.arms) == side.n_arms
+    return system
 
 
 class Component:
@@ -65,21 +65,21 @@ class Component:
 
     Parameters
     ----------
-    field : Field
+    system : ConstraintSystem
         The constraints of all arms.
     arms : ndarray of int
         Its arms, ascending, as indices in the constraint system.
     is_tight : bool
-        Whether `field` is already tightened.
+        Whether `system` is already tightened.
     """
 
-    def __init__(self, field: Field, arms: NDArray[np.int64], is_tight: bool = False) -> None:
+    def __init__(self, system: ConstraintSystem, arms: NDArray[np.int64], is_tight: bool = False) -> None:
         self.arms = arms
         self._is_tight = is_tight
-        self.field = field
-        unknown = np.full(len(field.arms), -1)
-        self._constraints = constraints_among(field.constraints, arms, unknown)
-        similar, self._pairs, self._apart = closed_bounds(field.constraints, arms, unknown)
+        self.system = system
+        unknown = np.full(len(system.arms), -1)
+        self._constraints = constraints_among(system.constraints, arms, unknown)
+        similar, self._pairs, self._apart = closed_bounds(system.constraints, arms, unknown)
         # 32 bits where they are enough: most of the time goes into reading and writing bounds.
         reach = np.abs(similar).max(initial=0) + self._apart.max(initial=0)
         self._similar = similar.astype(np.int32) if reach < 2**30 else similar
@@ -134,28 +134,28 @@ class Component:
     @property
     def _any_arm(self) -> int:
         """The code for any arm in a search: -1 if means may be reflected, -2 with ranges, which forbid it."""
-        return -1 if self.field.ranges is None else -2
+        return -1 if self.system.ranges is None else -2
 
     @cached_property
     def _tightened(self) -> Component | None:
         """The component with slightly stricter relations if steps round thresholds or ranges, else None."""
-        ranges = self.field.ranges
-        is_rounded = self.field.thresholds is not None or (ranges is not None and not ranges.steps.exact)
+        ranges = self.system.ranges
+        is_rounded = self.system.thresholds is not None or (ranges is not None and not ranges.steps.exact)
         if self._is_tight or not is_rounded:
             return None
-        return Component(self.field.tighten(), self.arms, is_tight=True)
+        return Component(self.system.tighten(), self.arms, is_tight=True)
 
     def check_depths(self, arm: int | None, steps: NDArray[np.int64], orders: int) -> SearchResult:
         """Return CAN with these depths if they satisfy the relations, else UNDECIDED."""
         steps = steps - steps.min()
         on_top = arm is None or steps[self.place(arm)] == 0
-        depths = steps / self.field.scale
-        if not on_top or not fits(self.field, self.arms, steps) or not self.field.fits(self.arms, depths):
+        depths = steps / self.system.scale
+        if not on_top or not fits(self.system, self.arms, steps) or not self.system.fits(self.arms, depths):
             return SearchResult(UNDECIDED, orders)
         return SearchResult(CAN, orders, depths)
 
 
-class Relations(NamedTuple):
+class PairSteps(NamedTuple):
     """Pairs of arms with the steps between them, as in the constraints."""
 
     first: NDArray[np.int64]
@@ -163,30 +163,32 @@ class Relations(NamedTuple):
     steps: NDArray[np.int64]
 
 
-def relations_among(field: Field, arms: NDArray[np.int64]) -> tuple[Relations, Relations, Relations]:
+def relations_among(
+    system: ConstraintSystem, arms: NDArray[np.int64]
+) -> tuple[PairSteps, PairSteps, PairSteps]:
     """Return the similar pairs, dissimilar pairs and range ends among `arms`, as indices into `arms`.
 
     For the end of a range, the second arm lies at most `steps` below the first.
     """
-    c = field.constraints
-    place = np.full(len(field.arms), -1)
+    c = system.constraints
+    place = np.full(len(system.arms), -1)
     place[arms] = np.arange(len(arms))
 
     def among(
         starts: NDArray[np.int64], others: NDArray[Any], steps: NDArray[np.int64], once: bool = True
-    ) -> Relations:
+    ) -> PairSteps:
         first, second = np.repeat(place, np.diff(starts)), place[others]
         kept = (first >= 0) & (first < second) if once else (first >= 0) & (second >= 0)
-        return Relations(first[kept], second[kept], np.broadcast_to(steps, len(others))[kept])
+        return PairSteps(first[kept], second[kept], np.broadcast_to(steps, len(others))[kept])
 
     none = np.zeros(0, np.int64)
-    links = Relations(none, none, none) if field.ranges is None else among(*field.ranges.links, once=False)
-    return among(*field.near), among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps), links
+    links = PairSteps(none, none, none) if system.ranges is None else among(*system.ranges.links, once=False)
+    return among(*system.near), among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps), links
 
 
-def fits(field: Field, arms: NDArray[np.int64], steps: NDArray[np.int64]) -> bool:
+def fits(system: ConstraintSystem, arms: NDArray[np.int64], steps: NDArray[np.int64]) -> bool:
     """Return whether depths in steps satisfy every relation among some arms of a constraint system."""
-    near, far, links = relations_among(field, arms)
+    near, far, links = relations_among(system, arms)
     return bool(
         (np.abs(steps[near.first] - steps[near.second]) <= near.steps).all()
         and (np.abs(steps[far.first] - steps[far.second]) >= far.steps).all()

@@ -24,7 +24,13 @@ from lsdt.candidates.propagation.method import Clock, Stage
 from lsdt.candidates.propagation.order import order_error
 from lsdt.candidates.propagation.range_steps import has_one_unit
 from lsdt.candidates.reasons import CANDIDATE, DERIVED
-from lsdt.candidates.search.components import MOST_ORDERS, Component, SearchResult, components_of, whole_field
+from lsdt.candidates.search.components import (
+    MOST_ORDERS,
+    Component,
+    SearchResult,
+    components_of,
+    whole_system,
+)
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.search.probing import Probing, derive_with_probing
 from lsdt.candidates.search.refutation import contradiction_error, explain_refutation
@@ -35,7 +41,7 @@ from lsdt.side_information.layouts.ranges import WITHOUT
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.constraints import ConstraintSystem
     from lsdt.side_information import SideInformation
 
 MOST_ARMS = 1_000
@@ -50,7 +56,7 @@ _OUT = SearchResult(CANNOT, 0)
 class Exact:
     """The decision for every arm; `before` is what probing found."""
 
-    field: Field
+    system: ConstraintSystem
     parts: list[Component]
     before: Probing
     verdicts: list[SearchResult]
@@ -95,13 +101,13 @@ class Exact:
             return self.before.explain(side, arm)
         if answer == CAN:
             has_own_unit = side.store.thresholds is not None or side.ranges is not None
-            size = self.field.size if has_own_unit else None
+            size = self.system.size if has_own_unit else None
             return best_means(side, arm, self._coordinates(arm), size)
         if answer == UNDECIDED:
             text = f"arm {name} may be the best: this is undecided, the search did not end. {_ADVICE}"
             return Explanation(side, arm, True, text)
         part = next(part for part in self.parts if arm in part.arms)
-        few = explain_refutation(side, self.field, arm, part.arms, most_orders)
+        few = explain_refutation(side, self.system, arm, part.arms, most_orders)
         if few is not None:
             return few
         text = (
@@ -119,7 +125,7 @@ class Exact:
             depths = self.verdicts[arm].depths if arm in part.arms else next(filter(_is_there, models))
             assert depths is not None
             coordinates[part.arms] = top - depths
-            top -= float(depths.max()) + self.field.largest + 1.0
+            top -= float(depths.max()) + self.system.largest + 1.0
         return coordinates
 
 
@@ -159,18 +165,18 @@ def run_exact(side: SideInformation, options: Options = USUAL, orders: tuple[int
         raise order_error(before.order.conflict)
     if (before.witnesses[:, 0] >= 0).all():
         run_triangles(side)  # raises, with the conflict that triangles show
-    field = whole_field(side)
-    parts = [Component(field, arms) for arms in components_of(field, np.arange(side.n_arms))]
+    system = whole_system(side)
+    parts = [Component(system, arms) for arms in components_of(system, np.arange(side.n_arms))]
     is_left = np.isin(np.arange(side.n_arms), before.left)
     for part in parts:
         if not is_left[part.arms].any():
-            raise contradiction_error(side, field, part.arms)
+            raise contradiction_error(side, system, part.arms)
     verdicts = [SearchResult(UNDECIDED, 0) if left else _OUT for left in is_left]
     stages = (*before.stages, _search(parts, verdicts, clock, orders))
-    found = Exact(field, parts, before, verdicts, stages)
+    found = Exact(system, parts, before, verdicts, stages)
     for part in parts:
         if (found.answers[part.arms] == CANNOT).all():
-            raise contradiction_error(side, field, part.arms)
+            raise contradiction_error(side, system, part.arms)
     return found
 
 
@@ -186,7 +192,7 @@ def _search(
             if verdicts[arm].answer == UNDECIDED and not clock.is_over():
                 verdict = part.decide(arm, most_orders, Clock(clock.remaining() / (len(still_open) - at)))
                 verdicts[arm] = verdict
-                if verdict.depths is not None and part.field.ranges is None:
+                if verdict.depths is not None and part.system.ranges is None:
                     _mirror(part, verdict, verdicts)
     answers = [verdicts[arm].answer for _, arm in left]
     count = answers.count(UNDECIDED)

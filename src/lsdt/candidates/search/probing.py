@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.proofs import Explanation
-from lsdt.candidates.propagation.constraints import Field, field_around
+from lsdt.candidates.propagation.constraints import ConstraintSystem, system_around
 from lsdt.candidates.propagation.contradiction import part_without_arms
 from lsdt.candidates.propagation.method import (
     MOST_CLOSED,
@@ -55,10 +55,10 @@ class Probing(Propagation):
         """Explain why the arm is excluded, or that nothing contradicts it."""
         if arm not in self.excluded_by_probing:
             return super().explain(side, arm)
-        around = field_around(side, np.array([arm]))
-        place = int(around.places(np.array([arm]))[0])
-        members = members_around(around.constraints, place, most_near(around, 1), MOST_CLOSED)
-        few = explain_refutation(side, around, place, members)
+        system = system_around(side, np.array([arm]))
+        place = int(system.places(np.array([arm]))[0])
+        members = members_around(system.constraints, place, most_near(system, 1), MOST_CLOSED)
+        few = explain_refutation(side, system, place, members)
         if few is not None:
             return few
         text = (
@@ -80,7 +80,7 @@ def find_probing(side: SideInformation, options: Options) -> Outcome:
 def _find_conflict(side: SideInformation, found: Probing) -> Conflict | None:
     """Return relations that contradict one another, or None if probing found no contradiction."""
     if found.excluded_by_probing:
-        part = part_without_arms(side, found.around, found.left)
+        part = part_without_arms(side, found.system, found.left)
         if part is not None and np.isin(part, found.excluded_by_probing).any():
             return _conflict_of(side, part, found.excluded_by_probing)
     return find_conflict(side, found)
@@ -88,12 +88,12 @@ def _find_conflict(side: SideInformation, found: Probing) -> Conflict | None:
 
 def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple[int, ...]) -> Conflict:
     """Return a conflict among arms that are all excluded; it names no relations if the search proves none."""
-    around = field_around(side, part)
-    members = around.places(part)
+    system = system_around(side, part)
+    members = system.places(part)
     if len(part) > _MOST_SEARCHED:
-        place = int(around.places(part[np.isin(part, excluded)])[0])
-        members = members_around(around.constraints, place, most_near(around, 1), MOST_CLOSED)
-    shown = conflict_within(side, around, members)
+        place = int(system.places(part[np.isin(part, excluded)])[0])
+        members = members_around(system.constraints, place, most_near(system, 1), MOST_CLOSED)
+    shown = conflict_within(side, system, members)
     return Conflict(tuple(side.label(arm) for arm in part.tolist()), ()) if shown is None else shown
 
 
@@ -104,21 +104,23 @@ def derive_with_probing(side: SideInformation, clock: Clock) -> Probing:
         return found
     if found.order is not None and (found.order.conflict is not None or not found.order.n_open):
         return found
-    left, stage = _by_probing(field_around(side, found.left), found.left, clock)
+    left, stage = _by_probing(system_around(side, found.left), found.left, clock)
     excluded = tuple(np.setdiff1d(found.left, left).tolist())
     return replace(found, left=left, stages=(*found.stages, stage), excluded_by_probing=excluded)
 
 
-def _by_probing(around: Field, arms: NDArray[np.int64], clock: Clock) -> tuple[NDArray[np.int64], Stage]:
-    near = most_near(around, len(arms))
+def _by_probing(
+    system: ConstraintSystem, arms: NDArray[np.int64], clock: Clock
+) -> tuple[NDArray[np.int64], Stage]:
+    near = most_near(system, len(arms))
     tries = np.zeros(len(arms), np.int64)
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_probing(
-            around.constraints, places, first, last, near, MOST_CLOSED, MOST_TRIES, possible, tries
+            system.constraints, places, first, last, near, MOST_CLOSED, MOST_TRIES, possible, tries
         )
 
-    left, stage = run_stage("probing", around, arms, clock, work, "", smallest=1)
+    left, stage = run_stage("probing", system, arms, clock, work, "", smallest=1)
     given_up = int((tries[np.isin(arms, left)] > MOST_TRIES - 2).sum())
     if given_up and not stage.remark:
         remark = f"{counted(given_up, 'arm')} kept after {MOST_TRIES:,} orders of dissimilar pairs were tried"

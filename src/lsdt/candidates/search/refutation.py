@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.proofs import Relation
-    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.constraints import ConstraintSystem
     from lsdt.side_information import SideInformation
 
 _SHOWN = 12
@@ -25,7 +25,7 @@ _SHOWN = 12
 
 def explain_refutation(
     side: SideInformation,
-    field: Field,
+    system: ConstraintSystem,
     arm: int,
     arms: NDArray[np.int64],
     most_orders: int = MOST_ORDERS,
@@ -36,34 +36,34 @@ def explain_refutation(
     """
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        around = next((members for members in components_of(field, arms) if arm in members), None)
-        if around is None or Component(field, around).decide(arm, most_orders).answer != CANNOT:
+        members = next((some for some in components_of(system, arms) if arm in some), None)
+        if members is None or Component(system, members).decide(arm, most_orders).answer != CANNOT:
             return None
-        return around
+        return members
 
     start = still(arms)
     if start is None:
         return None
     few = minimise(start, still)
-    orders = Component(field, few).decide(arm, most_orders).orders
+    orders = Component(system, few).decide(arm, most_orders).orders
     how = "Propagating these constraints shows it."
     if orders:
         how = f"A search through {counted(orders, 'order')} of dissimilar pairs shows it."
     text = (
-        f"arm {side.label(int(field.arms[arm]))!r} cannot be the best: no means satisfy what is known of "
-        f"{_list_names(side, field.arms[few])} and give it the largest. {how}"
+        f"arm {side.label(int(system.arms[arm]))!r} cannot be the best: no means satisfy what is known of "
+        f"{_list_names(side, system.arms[few])} and give it the largest. {how}"
     )
-    known = _known_pairs(side, field.arms[few])
+    known = _known_pairs(side, system.arms[few])
     pairs = tuple(pair for pair in known if side.store.relation(*pair) < 0)
     listed = relations_known(side, known)
-    return Explanation(side, int(field.arms[arm]), False, text, pairs, rests_on=known, listed=listed)
+    return Explanation(side, int(system.arms[arm]), False, text, pairs, rests_on=known, listed=listed)
 
 
 def contradiction_error(
-    side: SideInformation, field: Field, arms: NDArray[np.int64]
+    side: SideInformation, system: ConstraintSystem, arms: NDArray[np.int64]
 ) -> InconsistentSideInformation:
     """Return the error for a component in which no arm can be the best, with a conflict."""
-    conflict = conflict_within(side, field, arms) or _conflict(side, field.arms[arms])
+    conflict = conflict_within(side, system, arms) or _conflict(side, system.arms[arms])
     return InconsistentSideInformation(
         f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
         "Correct one of these relations. The method 'triangles' with max_wrong=r keeps the best arm as long "
@@ -72,17 +72,19 @@ def contradiction_error(
     )
 
 
-def conflict_within(side: SideInformation, field: Field, arms: NDArray[np.int64]) -> Conflict | None:
+def conflict_within(
+    side: SideInformation, system: ConstraintSystem, arms: NDArray[np.int64]
+) -> Conflict | None:
     """Return a few of these arms of which none can be the best; None if the search does not prove it."""
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        parts = components_of(field, arms)
+        parts = components_of(system, arms)
         return next(
-            (members for members in parts if Component(field, members).decide(None).answer == CANNOT), None
+            (members for members in parts if Component(system, members).decide(None).answer == CANNOT), None
         )
 
     start = still(arms)
-    return None if start is None else _conflict(side, field.arms[minimise(start, still)])
+    return None if start is None else _conflict(side, system.arms[minimise(start, still)])
 
 
 def _conflict(side: SideInformation, arms: NDArray[np.int64]) -> Conflict:

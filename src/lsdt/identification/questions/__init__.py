@@ -1,4 +1,4 @@
-"""Which pairs to ask about: `votes` count answers, `stage` picks the arms to look at, and two ways to choose.
+"""Which pairs to ask about: `votes` count answers, `known_pairs` picks the arms, two ways choose the pairs.
 
 `skeleton` is for similar and dissimilar answers, with `order_classes`; `comparisons` for answers that say
 which arm is the better one.

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.identification.questions.stage import Question, Stage
+    from lsdt.identification.questions.known_pairs import KnownPairs, Question
 
 _SECOND = 0.05  # arms that an answer about two arms that are out is expected to exclude in the end
 _NEAR = 0.12  # how probable it is that an arm that is out is about equal to one that is left
@@ -30,7 +30,7 @@ class _Pairs(NamedTuple):
     why: str
 
 
-def comparison_questions(now: Stage, most: int) -> list[Question]:
+def comparison_questions(now: KnownPairs, most: int) -> list[Question]:
     """Return up to `most` questions, best first."""
     left, known = np.flatnonzero(now.left), now.known
     if len(left) < 2:
@@ -45,7 +45,7 @@ def comparison_questions(now: Stage, most: int) -> list[Question]:
     return _best(now, [_among_left(now, left, champion), *_below(now, left, champion)], most)
 
 
-def _best(now: Stage, found: list[_Pairs], most: int) -> list[Question]:
+def _best(now: KnownPairs, found: list[_Pairs], most: int) -> list[Question]:
     """Return the questions that promise most; of equals, those that were named first."""
     gain = np.concatenate([one.gain for one in found])
     first, second = (np.concatenate([one[part] for one in found]) for part in (0, 1))
@@ -60,7 +60,7 @@ def _pairs(arms: Any, others: Any, gain: Any, why: str) -> _Pairs:
     return _Pairs(first, second.astype(np.int64), worth.astype(np.float64), why)
 
 
-def _among_left(now: Stage, left: NDArray[np.int64], champion: int) -> _Pairs:
+def _among_left(now: KnownPairs, left: NDArray[np.int64], champion: int) -> _Pairs:
     """Return questions about two arms that are left; the more are about equal, the less they promise."""
     known = now.known[np.ix_(left, left)]
     rows = left != champion
@@ -73,7 +73,7 @@ def _among_left(now: Stage, left: NDArray[np.int64], champion: int) -> _Pairs:
     return _pairs(left[place], left[other], gain, "end")
 
 
-def _below(now: Stage, left: NDArray[np.int64], champion: int) -> list[_Pairs]:
+def _below(now: KnownPairs, left: NDArray[np.int64], champion: int) -> list[_Pairs]:
     """Return questions about arms below the champion: who is about equal to one of them is out."""
     known = now.known
     out = np.flatnonzero(~now.left)

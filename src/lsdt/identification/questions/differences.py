@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.identification.questions.stage import Question
+from lsdt.identification.questions.known_pairs import Question
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

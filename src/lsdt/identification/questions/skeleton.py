@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.identification.questions.stage import Question, Stage
+    from lsdt.identification.questions.known_pairs import KnownPairs, Question
 
 _HIT = 0.25  # how probable it is that an arm is similar to the next hub
 _ENOUGH = 0.02  # hubs that are next to each other with less probability are left alone
@@ -33,7 +33,7 @@ _STEPS = 4  # similar pairs in a row along which an order is proved
 _MOST_PROOF = 4  # questions for one proof
 
 
-def skeleton_questions(now: Stage) -> list[Question]:
+def skeleton_questions(now: KnownPairs) -> list[Question]:
     """Return questions of the first kind that has any, best first."""
     hubs = find_hubs(now)
     found = list(_placements(now, hubs)) or _proofs(now, hubs)
@@ -45,7 +45,7 @@ def skeleton_questions(now: Stage) -> list[Question]:
     return found or list(_neighbours(now))
 
 
-def find_hubs(now: Stage) -> list[int]:
+def find_hubs(now: KnownPairs) -> list[int]:
     """Return the places of arms that are not known to be similar to one another, most relations first."""
     degree = (now.similar | now.apart).sum(axis=1)
     hubs: list[int] = []
@@ -58,7 +58,7 @@ def find_hubs(now: Stage) -> list[int]:
     return hubs
 
 
-def _placements(now: Stage, hubs: list[int]) -> Iterator[Question]:
+def _placements(now: KnownPairs, hubs: list[int]) -> Iterator[Question]:
     """Yield questions about arms that nothing is known to be similar to."""
     known = now.known
     lost = np.flatnonzero(now.left & ~now.similar.any(axis=1))
@@ -70,7 +70,7 @@ def _placements(now: Stage, hubs: list[int]) -> Iterator[Question]:
                 yield now.question(arm, hub, _HIT, "place")
 
 
-def _links(now: Stage, hubs: list[int]) -> Iterator[Question]:
+def _links(now: KnownPairs, hubs: list[int]) -> Iterator[Question]:
     """Yield a question for every two hubs that may be next to each other.
 
     Let hubs that are next to each other be 2 - 2 a epsilons apart. Then a share a of the arms similar to one
@@ -128,7 +128,7 @@ def _links(now: Stage, hubs: list[int]) -> Iterator[Question]:
             yield now.question(arm, other, gain, "link")
 
 
-def _proofs(now: Stage, hubs: list[int]) -> list[Question]:
+def _proofs(now: KnownPairs, hubs: list[int]) -> list[Question]:
     """Return what is missing to prove that a hub p stands between two others, q and r.
 
     If there is a way from p to q along similar pairs, all of it dissimilar to r, and one from p to r, all of
@@ -195,7 +195,7 @@ def _way(steps: list[NDArray[np.int64]], target: int) -> Iterator[int]:
             arm = int(source[arm])
 
 
-def _neighbours(now: Stage) -> Iterator[Question]:
+def _neighbours(now: KnownPairs) -> Iterator[Question]:
     """Yield what is open between arms that are left and arms that share a similar arm with them.
 
     If nothing is, the same for arms similar to those that are left: their order may be what a proof lacks.
@@ -211,7 +211,7 @@ def _neighbours(now: Stage) -> Iterator[Question]:
             return
 
 
-def _ends(now: Stage, hubs: list[int]) -> Iterator[Question]:
+def _ends(now: KnownPairs, hubs: list[int]) -> Iterator[Question]:
     """Yield questions about arms near an end of the line, each with an arm p further inside.
 
     If p is similar to some of them and dissimilar to others, the former are out. If it is similar to all, it

@@ -72,7 +72,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureSta
 @compiled
 def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
     """Solve for the index of an arm and of its kind, from its bound; keep it with tangents that bound it."""
-    costs, kinds, bound = state.costs, state.costs.rows.kinds, state.costs.bound
+    costs, equivalence_class, bound = state.costs, state.costs.rows.equivalence_class, state.costs.bound
     q, cost, slope = largest_mean(row_of(costs, arm), level, bound[arm])
     if q == -math.inf:
         keep_refuted(costs, arm, level)
@@ -80,8 +80,8 @@ def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
         keep_tangent(costs, arm, 0, q, cost, slope)
         q = math.floor(q / _FINEST + 0.5) * _FINEST
     share_tangents(costs, arm)
-    for other in range(len(kinds)):
-        if kinds[other] == kinds[arm] and bound[other] > -math.inf:  # it is allowed
+    for other in range(len(equivalence_class)):
+        if equivalence_class[other] == equivalence_class[arm] and bound[other] > -math.inf:  # it is allowed
             state.largest[other] = bound[other] = q
             state.solved[other] = level
 

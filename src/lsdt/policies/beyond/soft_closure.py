@@ -165,7 +165,11 @@ def best_of_allowed(state: SoftClosureState, allowed: Allowed) -> int:
 def select(state: SoftClosureState, allowed: Allowed, stream: Array) -> int:
     """Play the smallest index, at equal indices the arm of fewer plays; few arms are solved for."""
     find_surprises(state)
-    costs, kinds, counts = state.costs, state.costs.rows.kinds, state.costs.tallies.counts
+    costs, equivalence_class, counts = (
+        state.costs,
+        state.costs.rows.equivalence_class,
+        state.costs.tallies.counts,
+    )
     lowest = least_of_all(costs)
     bound, known, least, floor = costs.bound, costs.known, costs.least, costs.rows.floor
     least_bounds(costs.family, floor, costs.point, costs.cost, costs.slope, 0, len(bound), bound)
@@ -186,7 +190,7 @@ def select(state: SoftClosureState, allowed: Allowed, stream: Array) -> int:
         find_least(costs, best)
         excess = max(least[best] - lowest, 0.0)
         for arm in range(len(bound)):
-            if kinds[arm] == kinds[best]:
+            if equivalence_class[arm] == equivalence_class[best]:
                 bound[arm] = index_value(state, arm, excess)
     if not allowed.everything and least[best] - lowest > math.log(1.0 + state.total[0]) + state.most:
         return best_of_allowed(state, allowed)

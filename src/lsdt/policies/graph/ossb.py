@@ -10,7 +10,7 @@ import numpy as np
 from lsdt.kernel.jit import inlined
 from lsdt.policies.parts.tallies import Tallies, add_reward, argmax, is_allowed, new_tallies
 from lsdt.policies.specification import SIGMA, Number, Specification
-from lsdt.theory.lower_bounds.lower_bound_kernel import Classes, fill_rates, leading_candidate
+from lsdt.theory.lower_bounds.lower_bound_kernel import EndClasses, fill_rates, leading_candidate
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -35,7 +35,7 @@ class OssbState(NamedTuple):
     tallies: Tallies
     solved: Wholes
     rates: Reals
-    classes: Classes
+    classes: EndClasses
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> OssbState:
@@ -55,7 +55,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> OssbState:
         new_tallies(n_arms),
         np.array([-1]),
         np.zeros(n_arms),
-        Classes(
+        EndClasses(
             class_of,
             component_of,
             np.array([component_of[members[0]] for members in situation.classes]),

@@ -65,7 +65,7 @@ class ClosureCosts(NamedTuple):
 
     ``point``, ``cost`` and ``slope`` are the tangents. Where ``known`` is 1, ``least`` is the least cost of
     an arm, reached at ``cheapest``. ``champion`` is the arm of least cost as last found, ``bound`` is scratch
-    space, and ``behind`` with its ends is explained in `cost_order`.
+    space, and ``dominated_by`` with its ends is explained in `cost_order`.
     """
 
     family: Whole
@@ -79,16 +79,16 @@ class ClosureCosts(NamedTuple):
     least: Reals
     known: Wholes
     bound: Reals
-    behind: Wholes
-    behind_from: Reals
-    behind_to: Reals
+    dominated_by: Wholes
+    dominated_from: Reals
+    dominated_to: Reals
     rows: GapRows
 
 
 # Where the fields that change point, for a policy that has ``costs`` in its state.
 COST_PLACES = {
     "costs.champion": "costs.least",
-    "costs.behind": "costs.least",
+    "costs.dominated_by": "costs.least",
     **{f"costs.{name}": f"costs.{room}" for name, room in ROW_PLACES.items()},
 }
 
@@ -210,9 +210,9 @@ def least_bound(costs: ClosureCosts, arm: int) -> float:
 @inlined
 def share_tangents(costs: ClosureCosts, arm: int) -> None:
     """Let all arms of a kind have the tangents and the least cost of one of them."""
-    kinds, kind = costs.rows.kinds, costs.rows.kinds[arm]
-    for other in range(len(kinds)):
-        if kinds[other] == kind:
+    equivalence_class, kind = costs.rows.equivalence_class, costs.rows.equivalence_class[arm]
+    for other in range(len(equivalence_class)):
+        if equivalence_class[other] == kind:
             for which in range(TANGENTS):
                 here, there = TANGENTS * arm + which, TANGENTS * other + which
                 costs.point[there] = costs.point[here]
@@ -256,14 +256,14 @@ def solve_least(costs: ClosureCosts, arm: int) -> None:
 
 @inlined
 def goes_behind(costs: ClosureCosts, arm: int, other: int) -> bool:
-    """Put an arm behind another if it is sure to cost no less (`cost_order`); say whether it was."""
+    """Mark an arm as dominated by another if it is sure to cost no less (`cost_order`); say whether it is."""
     rows, counts, means = costs.rows, costs.tallies.counts, costs.tallies.means
     left, right = least_between(costs.point, costs.slope, arm)
     is_behind, begin, end = costs_no_less(
         arm, other, rows.played, counts, means, rows.lower, rows.upper, left, right
     )
     if is_behind:
-        costs.behind[arm], costs.behind_from[arm], costs.behind_to[arm] = other, begin, end
+        costs.dominated_by[arm], costs.dominated_from[arm], costs.dominated_to[arm] = other, begin, end
     return is_behind
 
 
@@ -275,14 +275,16 @@ def least_of_all(costs: ClosureCosts) -> float:
     if left == right and row_cost(row, left)[0] == 0.0:  # mostly, once there are many rewards
         return 0.0
     bound, known, least = costs.bound, costs.known, costs.least
-    champion, is_ordered = costs.champion[0], len(costs.behind) > 0
+    champion, is_ordered = costs.champion[0], len(costs.dominated_by) > 0
     least_bounds(costs.family, costs.rows.floor, costs.point, costs.cost, costs.slope, 0, len(bound), bound)
     for arm in range(len(bound)):
         if known[arm] == 1:
             bound[arm] = least[arm]
     if is_ordered:
-        costs.behind[champion] = champion
-        leave_out(costs.behind, costs.behind_from, costs.behind_to, costs.point, costs.slope, bound)
+        costs.dominated_by[champion] = champion
+        leave_out(
+            costs.dominated_by, costs.dominated_from, costs.dominated_to, costs.point, costs.slope, bound
+        )
     while True:
         best = 0
         for arm in range(len(bound)):
@@ -296,7 +298,7 @@ def least_of_all(costs: ClosureCosts) -> float:
             continue
         find_least(costs, best)
         for arm in range(len(bound)):
-            if costs.rows.kinds[arm] == costs.rows.kinds[best]:
+            if costs.rows.equivalence_class[arm] == costs.rows.equivalence_class[best]:
                 bound[arm] = least[best]
         if bound[best] < bound[champion]:
             champion = best
@@ -360,9 +362,11 @@ def change_terms(costs: ClosureCosts, source: int, count: int, mean: float) -> N
     lower, upper = columns_of(rows)
     if count == 0:
         begin_plays(rows, costs.tallies.counts, source)
-    if len(costs.behind) > 0:
+    if len(costs.dominated_by) > 0:
         start, step = column_places(rows, source)
-        narrow_ends(costs.behind, costs.behind_from, costs.behind_to, lower, upper, start, step, now)
+        narrow_ends(
+            costs.dominated_by, costs.dominated_from, costs.dominated_to, lower, upper, start, step, now
+        )
     reward, same = both * now - count * then, 0.0
     quick = family == BERNOULLI and count > 0
     if family == BERNOULLI:

@@ -4,11 +4,10 @@ Among very many candidates, hundreds may explain all rewards equally well: their
 rewards matter are the same. Their least costs tie, and no bound from below tells a tie from being a little
 less. So costs are compared term by term. A narrower interval of means costs no less than one around it; over
 all arms that were played, one arm costs no less than another for q between two ends. If its least cost lies
-there, it is *behind* the other, whose least cost is not above its own. A reward moves one mean, and with it
-the ends of those arms alone whose bounds to that mean are the wider ones.
+there, it is *dominated* by the other, whose least cost is at most its own. A reward moves one mean, and with
+it only the ends of those arms whose bounds to that mean are the wider ones.
 
-An arm that is behind another may have others behind it, but never in a circle: only an arm that is behind
-nobody is put behind one that is behind nobody.
+A dominated arm may dominate others. Only undominated arms are linked, so there are no cycles.
 
 `ClosureCosts` has the fields of `new_order`. They are empty where nothing would be gained: with coins, whose
 least cost is mostly 0, and with few arms; and where rows hold some arms alone. The loops take arrays, not
@@ -29,15 +28,15 @@ _FEWEST_ARMS = 200
 
 
 def new_order(family: int, played: Array, fewest: int = _FEWEST_ARMS) -> dict[str, Array]:
-    """Return the fields for who is behind whom: every arm is behind itself, which says nothing.
+    """Return the fields that say which arm dominates which; at first, every arm only itself.
 
     `played` are the arms as `GapRows` lists them; the fields are empty with less than `fewest`.
     """
     n_arms = len(played) if family != BERNOULLI and len(played) >= fewest else 0
     return {
-        "behind": np.arange(n_arms),
-        "behind_from": np.full(n_arms, -math.inf),
-        "behind_to": np.full(n_arms, math.inf),
+        "dominated_by": np.arange(n_arms),
+        "dominated_from": np.full(n_arms, -math.inf),
+        "dominated_to": np.full(n_arms, math.inf),
     }
 
 
@@ -82,23 +81,25 @@ def costs_no_less(
 
 
 @compiled
-def leave_out(behind: Array, begin: Array, end: Array, point: Array, slope: Array, bound: Array) -> None:
-    """Put infinity into `bound` for all arms that are behind others still.
+def leave_out(
+    dominated_by: Array, begin: Array, end: Array, point: Array, slope: Array, bound: Array
+) -> None:
+    """Set `bound` to infinity for every arm that is still dominated.
 
-    Those whose least cost may have left the ends are behind nobody until they are put there again.
+    Arms whose least cost may have left the ends become undominated.
     """
-    for arm in range(np.uint64(len(behind))):
-        if behind[arm] != arm:
+    for arm in range(np.uint64(len(dominated_by))):
+        if dominated_by[arm] != arm:
             left, right = least_between(point, slope, arm)
             if begin[arm] <= left and right <= end[arm]:
                 bound[arm] = math.inf
             else:
-                behind[arm] = arm
+                dominated_by[arm] = arm
 
 
 @compiled
 def narrow_ends(
-    behind: Array,
+    dominated_by: Array,
     begin: Array,
     end: Array,
     lower: Array,
@@ -107,14 +108,14 @@ def narrow_ends(
     step: int,
     mean: float,
 ) -> None:
-    """Bring up to date between which ends arms cost no less than those that they are behind.
+    """Update the ends between which arms cost no less than the arms that dominate them.
 
     An arm has a new mean; bounds to it begin at `start` in the tables, one every `step`. Ends that it would
     move apart stay where they are, which is safe.
     """
-    for arm in range(len(behind)):
-        if behind[arm] != arm:
-            here, there = start + step * arm, start + step * behind[arm]
+    for arm in range(len(dominated_by)):
+        if dominated_by[arm] != arm:
+            here, there = start + step * arm, start + step * dominated_by[arm]
             if lower[here] < lower[there]:
                 begin[arm] = max(begin[arm], mean + lower[there])
             if upper[here] > upper[there]:

@@ -249,7 +249,7 @@ def largest_beta_group(
     The keys are wins and losses as `gamma_from` takes them. A group of one arm draws as a scan does. Of a
     larger one the number itself is worked out only if it is the largest so far.
     """
-    best, highest, crowd = first, -1.0, 0
+    best, highest, replay_log = first, -1.0, 0
     for group in range(first, last_of(groups, first, end, which)):
         size = n_allowed(groups, group, allowed)
         if size <= 0:
@@ -266,8 +266,8 @@ def largest_beta_group(
             if beta_exceeds(share, a, b, highest):
                 value = beta_isf(share, a, b)
         if value > highest:
-            best, highest, crowd = group, value, size
-    return allowed_member(groups, best, below(stream, crowd) if crowd > 1 else 0, allowed)
+            best, highest, replay_log = group, value, size
+    return allowed_member(groups, best, below(stream, replay_log) if replay_log > 1 else 0, allowed)
 
 
 @inlined
@@ -275,7 +275,7 @@ def largest_normal_group(
     groups: Groups, end: int, centres: Array, widths: Array, allowed: Allowed, stream: Array
 ) -> int:
     """Draw for all arms from their normal posteriors, and return the arm with the largest draw."""
-    best, highest, crowd = 0, -math.inf, 0
+    best, highest, replay_log = 0, -math.inf, 0
     for group in range(last_of(groups, 0, end, 0)):
         size = n_allowed(groups, group, allowed)
         if size <= 0:
@@ -290,5 +290,5 @@ def largest_normal_group(
             if highest == -math.inf or normal_sf((highest - centre) / width) > share:
                 value = centre + width * normal_isf(share)
         if value > highest:
-            best, highest, crowd = group, value, size
-    return allowed_member(groups, best, below(stream, crowd) if crowd > 1 else 0, allowed)
+            best, highest, replay_log = group, value, size
+    return allowed_member(groups, best, below(stream, replay_log) if replay_log > 1 else 0, allowed)

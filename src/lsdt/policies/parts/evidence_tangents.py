@@ -112,10 +112,14 @@ def solve_least(state: Any, arm: int) -> None:
 def find_least(state: Any, arm: int) -> None:
     """Find the least evidence against a rival, and against all of its kind that may be better too."""
     solve_least(state, arm)
-    kinds, kind, bound = state.rows.kinds, state.rows.kinds[arm], rounded(state.least[arm])
+    equivalence_class, kind, bound = (
+        state.rows.equivalence_class,
+        state.rows.equivalence_class[arm],
+        rounded(state.least[arm]),
+    )
     state.bound[arm] = bound
     for other in range(len(state.rows.played)):  # of cut rows no two are of a kind
-        if kinds[other] == kind and state.settled[other] == 0:
+        if equivalence_class[other] == kind and state.settled[other] == 0:
             for which in range(2):
                 here, there = 2 * arm + which, 2 * other + which
                 state.point[there] = state.point[here]

@@ -28,9 +28,9 @@ class GapRows(NamedTuple):
     """Bounds on gaps; ``floor`` is the least mean that each arm has if it is the best.
 
     Whole rows are two square tables, which may be there twice: a row is read to solve for an arm, a column
-    when one is played. ``played`` are the arms; `begin_plays` brings those with rewards forward. Arms of a
-    *kind* have the same floor, and the same bounds to all arms that were played, so that what rewards say of
-    them is the same: ``kinds`` is the first arm of each arm's kind.
+    when one is played. ``played`` are the arms; `begin_plays` brings those with rewards forward. Arms are
+    *equivalent* if they have the same floor and the same bounds to all arms that were played, so that rewards
+    say the same about them; ``equivalence_class`` is the first arm equivalent to each.
 
     Of rows with some arms each, row i is ``others[indptr[i]:indptr[i + 1]]``, and ``played`` is empty. Column
     j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
@@ -47,11 +47,11 @@ class GapRows(NamedTuple):
     rows: FixedWholes
     places: FixedWholes
     played: Wholes
-    kinds: Wholes
+    equivalence_class: Wholes
 
 
 # Where the fields that change point, for a policy that has ``rows`` in its state.
-ROW_PLACES = {"rows.played": "rows.floor", "rows.kinds": "rows.floor"}
+ROW_PLACES = {"rows.played": "rows.floor", "rows.equivalence_class": "rows.floor"}
 
 
 class Row(NamedTuple):
@@ -109,7 +109,7 @@ def full_rows(lower: Array, upper: Array, family: int, by_columns: bool) -> GapR
     n_arms = len(lower)
     none, nothing = np.zeros(0, np.int64), np.zeros(0)
     floor = lower.max(axis=1) if family == BERNOULLI else np.full(n_arms, -math.inf)
-    _, first, kinds = np.unique(floor, return_index=True, return_inverse=True)
+    _, first, equivalence_class = np.unique(floor, return_index=True, return_inverse=True)
     return GapRows(
         floor=floor,
         indptr=none,
@@ -122,7 +122,7 @@ def full_rows(lower: Array, upper: Array, family: int, by_columns: bool) -> GapR
         rows=none,
         places=none,
         played=np.arange(n_arms),
-        kinds=first[kinds],
+        equivalence_class=first[equivalence_class],
     )
 
 
@@ -145,7 +145,7 @@ def sparse_rows(bounds: MutualBounds, family: int) -> GapRows:
         rows=row[places],
         places=places,
         played=np.zeros(0, np.int64),
-        kinds=np.arange(n_arms),
+        equivalence_class=np.arange(n_arms),
     )
 
 
@@ -223,16 +223,16 @@ def column_entry(rows: GapRows, source: int, number: int) -> tuple[Any, Any]:
 
 
 @compiled
-def split_kinds(kinds: Array, lower: Array, upper: Array, start: int, step: int) -> None:
-    """Tell arms of a kind apart by their bounds to an arm that is played for the first time.
+def split_classes(equivalence_class: Array, lower: Array, upper: Array, start: int, step: int) -> None:
+    """Split classes of equivalent arms by their bounds to an arm that is played for the first time.
 
     Those are its column, which begins at `start`, one entry every `step`.
     """
-    n_arms, column, each = len(kinds), np.uint64(start), np.uint64(step)
-    before, following = kinds.copy(), np.full(n_arms, -1)
+    n_arms, column, each = len(equivalence_class), np.uint64(start), np.uint64(step)
+    before, following = equivalence_class.copy(), np.full(n_arms, -1)
     for arm in range(n_arms):
         here = column + each * np.uint64(arm)
-        first = min(before[arm], arm)  # of the new kinds that this one splits into
+        first = min(before[arm], arm)  # of the new classes that this one splits into
         while first != arm:
             there = column + each * np.uint64(first)
             if lower[there] == lower[here] and upper[there] == upper[here]:
@@ -240,7 +240,7 @@ def split_kinds(kinds: Array, lower: Array, upper: Array, start: int, step: int)
             if following[first] < 0:
                 following[first] = arm
             first = following[first]
-        kinds[arm] = first
+        equivalence_class[arm] = first
 
 
 @inlined
@@ -262,38 +262,46 @@ def bring_forward(played: Array, counts: Array, source: int) -> None:
 
 @inlined
 def begin_plays(rows: GapRows, counts: Array, source: int) -> None:
-    """List an arm that has its first reward, and split kinds whose arms have different bounds to it."""
+    """List an arm that has its first reward, and split classes whose arms have different bounds to it."""
     if len(rows.played) > 0:
         bring_forward(rows.played, counts, source)
         lower, upper = columns_of(rows)
         start, step = column_places(rows, source)
-        split_kinds(rows.kinds, lower, upper, start, step)
+        split_classes(rows.equivalence_class, lower, upper, start, step)
 
 
 @inlined
-def are_alike(kinds: Array) -> bool:
-    """Say whether any two arms are of a kind."""
+def are_alike(equivalence_class: Array) -> bool:
+    """Say whether any two arms are equivalent."""
     arm = 0
-    while arm < len(kinds) and kinds[arm] == arm:
+    while arm < len(equivalence_class) and equivalence_class[arm] == arm:
         arm += 1
-    return arm < len(kinds)
+    return arm < len(equivalence_class)
 
 
 @compiled
-def split_by_all(kinds: Array, counts: Array, lower: Array, upper: Array, by_columns: bool) -> None:
-    """Tell arms of a kind apart by their bounds to all arms that were played."""
+def split_by_all(
+    equivalence_class: Array, counts: Array, lower: Array, upper: Array, by_columns: bool
+) -> None:
+    """Split classes of equivalent arms by their bounds to all arms that were played."""
     n_arms = len(counts)
     for arm in range(n_arms):
-        if counts[arm] > 0 and are_alike(kinds):
-            split_kinds(kinds, lower, upper, arm * n_arms if by_columns else arm, 1 if by_columns else n_arms)
+        if counts[arm] > 0 and are_alike(equivalence_class):
+            split_classes(
+                equivalence_class,
+                lower,
+                upper,
+                arm * n_arms if by_columns else arm,
+                1 if by_columns else n_arms,
+            )
 
 
 def fill_plays(rows: GapRows, counts: Array) -> None:
-    """List the arms with rewards, and find the kinds, of arms that were given counts at once."""
+    """List the arms with rewards, and find the classes of equivalent arms, when counts were given at once."""
     if len(rows.played):
         rows.played[:] = np.argsort(counts == 0, kind="stable")
         lower, upper = columns_of(rows)
-        split_by_all(rows.kinds, counts, lower, upper, lower is not rows.lower)
+        split_by_all(rows.equivalence_class, counts, lower, upper, lower is not rows.lower)
 
 
 def narrow_rows(rows: GapRows, counts: Array, n_columns: int) -> GapRows:
@@ -324,5 +332,5 @@ def narrow_rows(rows: GapRows, counts: Array, n_columns: int) -> GapRows:
         rows=none,
         places=none,
         played=none,
-        kinds=np.arange(n_arms),
+        equivalence_class=np.arange(n_arms),
     )

@@ -67,7 +67,7 @@ def leader_gain(state: Any, leader: int, q: float, lower: float, upper: float) -
 def put_free_evidence(state: Any, free: Array, point: Array) -> None:
     """Put the least evidence against every arm without a leader into `free`, and where it is into `point`."""
     for arm in range(len(free)):
-        kind = state.rows.kinds[arm]
+        kind = state.rows.equivalence_class[arm]
         if kind < arm:
             free[arm], point[arm] = free[kind], point[kind]
         else:
@@ -96,16 +96,18 @@ def leader_evidence(
 
     Rivals come in ascending order of their evidence without a leader, a lower bound of that with one.
     """
-    least, kinds = math.inf, state.rows.kinds
+    least, equivalence_class = math.inf, state.rows.equivalence_class
     solved = np.full(len(free), math.nan)  # by kind
     for arm in order:
         if settled[arm]:
             continue
         if rounded(free[arm]) >= rounded(least) or least <= enough:
             break
-        if math.isnan(solved[kinds[arm]]):
-            solved[kinds[arm]] = least_evidence(state, arm, leader, state.tolerance, point[arm])[2]
-        least = min(least, solved[kinds[arm]])
+        if math.isnan(solved[equivalence_class[arm]]):
+            solved[equivalence_class[arm]] = least_evidence(state, arm, leader, state.tolerance, point[arm])[
+                2
+            ]
+        least = min(least, solved[equivalence_class[arm]])
     return least
 
 
@@ -187,7 +189,7 @@ def put_evidence(
     for arm in range(n_arms):
         evidence[arm] = math.inf
         if not settled[arm]:
-            kind = narrow.rows.kinds[arm]
+            kind = narrow.rows.equivalence_class[arm]
             if math.isnan(solved[kind]):
                 solved[kind] = least_evidence(narrow, arm, leader, state.tolerance, point[arm])[2]
             evidence[arm] = solved[kind]

@@ -18,7 +18,13 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 from lsdt.candidates import ForbiddenSubgraph, recognise
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.samples import evenly_spread
-from lsdt.policies.parts.mean_draws_kernel import Relations, all_broken, draw_in_order, draw_means, repair
+from lsdt.policies.parts.mean_draws_kernel import (
+    DrawnRelations,
+    all_broken,
+    draw_in_order,
+    draw_means,
+    repair,
+)
 from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
@@ -77,7 +83,7 @@ def draw_from(
     x: Floats,
     width: float,
     side: SideInformation,
-    relations: Relations,
+    relations: DrawnRelations,
     size: float,
     sweeps: int,
     kept: NDArray[np.int64],
@@ -95,7 +101,7 @@ def draw_from(
 def draw_by_order(
     x: Floats,
     width: float,
-    relations: Relations,
+    relations: DrawnRelations,
     size: float,
     sweeps: int,
     kept: NDArray[np.int64],
@@ -132,7 +138,7 @@ def size_of(side: SideInformation) -> float | None:
     return float(np.median(ends[np.isfinite(ends) & (ends > 0.0)]))
 
 
-def relations_of(side: SideInformation) -> Relations:
+def relations_of(side: SideInformation) -> DrawnRelations:
     """Return the relations of side information as constraints on means."""
     store = side.store.explicit()
     near, far = store.similar, store.listed_dissimilar()
@@ -155,7 +161,7 @@ def relations_of(side: SideInformation) -> Relations:
     n_components, component = connected_components(graph, directed=False)
     turns = np.ones(n_components, np.int64)
     turns[component[directed]] = 0
-    return Relations(
+    return DrawnRelations(
         starts.astype(np.int64),
         others,
         low[order],
@@ -169,7 +175,7 @@ def relations_of(side: SideInformation) -> Relations:
 
 
 def first_means(
-    side: SideInformation, relations: Relations, size: float, bounded: bool, stream: NDArray[np.uint64]
+    side: SideInformation, relations: DrawnRelations, size: float, bounded: bool, stream: NDArray[np.uint64]
 ) -> tuple[Floats, float] | None:
     """Return means that satisfy all relations, from 0 to a width, and that width; None if none are found."""
     if side.is_complete and side.ranges is None and side.store.thresholds is None:
@@ -201,7 +207,7 @@ def likely_width(side: SideInformation, size: float) -> float:
     return size / max(1.0 - math.sqrt(apart), 1e-9)
 
 
-def lay_on_lines(relations: Relations, size: float) -> Floats:
+def lay_on_lines(relations: DrawnRelations, size: float) -> Floats:
     """Return a first guess: every component along a line by steps from its ends, one after the other."""
     n_arms, at = len(relations.component), 0.0
     # SciPy 1.14 walks along graphs with 32-bit indices only.

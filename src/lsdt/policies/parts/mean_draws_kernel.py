@@ -22,8 +22,8 @@ _NEAR = 0.1  # how far a small move takes a component, as a share of the box
 _TINY = 1e-300  # logarithms of 0 would be infinite
 
 
-class Relations(NamedTuple):
-    """Relations as rows: links ``low <= x_j - x_k <= high``, dissimilar pairs ``|x_j - x_k| >= apart``.
+class DrawnRelations(NamedTuple):
+    """DrawnRelations as rows: links ``low <= x_j - x_k <= high``, dissimilar pairs ``|x_j - x_k| >= apart``.
 
     ``component`` numbers what links hold together; where ``turns`` is 0 a range gives it a direction.
     """
@@ -39,7 +39,7 @@ class Relations(NamedTuple):
     turns: Array
 
 
-class Evidence(NamedTuple):
+class RewardEvidence(NamedTuple):
     """What rewards say of each arm: the logarithm of a density of its mean, up to a constant.
 
     For coins it is ``first log(x) + second log(1 - x)``, else ``-second (x - first)^2 / 2``.
@@ -51,7 +51,7 @@ class Evidence(NamedTuple):
 
 
 @inlined
-def log_density(evidence: Evidence, arm: int, at: float) -> float:
+def log_density(evidence: RewardEvidence, arm: int, at: float) -> float:
     """Return the logarithm of the density of an arm's mean, up to a constant."""
     first, second = evidence.first[arm], evidence.second[arm]
     if evidence.is_coin:
@@ -61,7 +61,7 @@ def log_density(evidence: Evidence, arm: int, at: float) -> float:
 
 @compiled
 def find_room(
-    x: Array, arm: int, floor: float, ceiling: float, relations: Relations, room: Array
+    x: Array, arm: int, floor: float, ceiling: float, relations: DrawnRelations, room: Array
 ) -> tuple[float, float, int]:
     """Return the interval that links leave for an arm, and how many dissimilar arms cut stretches out of it.
 
@@ -112,7 +112,7 @@ def point_in(low: float, high: float, n: int, room: Array, stream: Array) -> flo
 
 @compiled
 def free_place(
-    x: Array, arm: int, floor: float, ceiling: float, relations: Relations, room: Array, stream: Array
+    x: Array, arm: int, floor: float, ceiling: float, relations: DrawnRelations, room: Array, stream: Array
 ) -> float:
     """Return a uniform point of what relations leave for an arm, or not a number where they leave nothing.
 
@@ -123,7 +123,7 @@ def free_place(
 
 
 @compiled
-def n_broken(x: Array, arm: int, y: float, relations: Relations, enough: int) -> int:
+def n_broken(x: Array, arm: int, y: float, relations: DrawnRelations, enough: int) -> int:
     """Return how many relations break with an arm at y; no more are counted once there are above `enough`."""
     broken = 0
     for at in range(relations.starts[arm], relations.starts[arm + 1]):
@@ -141,7 +141,7 @@ def n_broken(x: Array, arm: int, y: float, relations: Relations, enough: int) ->
 
 
 @compiled
-def all_broken(x: Array, relations: Relations) -> int:
+def all_broken(x: Array, relations: DrawnRelations) -> int:
     """Return how many relations break, each counted from both ends."""
     broken = 0
     for arm in range(len(x)):
@@ -151,7 +151,7 @@ def all_broken(x: Array, relations: Relations) -> int:
 
 @compiled
 def repair(
-    x: Array, floor: float, ceiling: float, relations: Relations, most_sweeps: int, stream: Array
+    x: Array, floor: float, ceiling: float, relations: DrawnRelations, most_sweeps: int, stream: Array
 ) -> bool:
     """Move arms until no relation breaks; say whether that came about."""
     room = np.empty(2 * len(x))
@@ -170,7 +170,7 @@ def repair(
 
 @compiled
 def _least_broken(
-    x: Array, arm: int, floor: float, ceiling: float, relations: Relations, stream: Array
+    x: Array, arm: int, floor: float, ceiling: float, relations: DrawnRelations, stream: Array
 ) -> int:
     """Put an arm where fewest relations break, of some places that one of them would have it at."""
     first, far = relations.starts[arm], relations.far_starts[arm]
@@ -208,7 +208,9 @@ def _ends(x: Array, component: Array, which: int) -> tuple[float, float]:
 
 
 @compiled
-def stay_apart(y: Array, first: int, second: int, floor: float, ceiling: float, relations: Relations) -> bool:
+def stay_apart(
+    y: Array, first: int, second: int, floor: float, ceiling: float, relations: DrawnRelations
+) -> bool:
     """Say whether two components lie in the box, and apart from the others."""
     component = relations.component
     for arm in range(len(y)):
@@ -224,7 +226,7 @@ def stay_apart(y: Array, first: int, second: int, floor: float, ceiling: float, 
 
 
 @compiled
-def _accept(x: Array, y: Array, heat: float, evidence: Evidence, stream: Array) -> None:
+def _accept(x: Array, y: Array, heat: float, evidence: RewardEvidence, stream: Array) -> None:
     """Move from x to y with the probability of Metropolis: always, where there is no evidence."""
     if heat > 0.0:
         gain = 0.0
@@ -243,9 +245,9 @@ def move_components(
     n_components: int,
     floor: float,
     ceiling: float,
-    relations: Relations,
+    relations: DrawnRelations,
     heat: float,
-    evidence: Evidence,
+    evidence: RewardEvidence,
     stream: Array,
 ) -> None:
     """Turn each component over, put it anywhere or move it a little; trade the places of two neighbours.
@@ -419,7 +421,7 @@ def draw_means(
     x: Array,
     floor: float,
     ceiling: float,
-    relations: Relations,
+    relations: DrawnRelations,
     sweeps: int,
     kept: Array,
     draws: Array,
@@ -430,7 +432,7 @@ def draw_means(
     `sweeps` lie between two draws, and twenty times as many before the first.
     """
     room, y, n_components = np.empty(2 * len(x)), np.empty(len(x)), len(relations.turns)
-    nothing = Evidence(np.zeros(0), np.zeros(0), False)
+    nothing = RewardEvidence(np.zeros(0), np.zeros(0), False)
     turns = True
     for which in range(n_components):
         turns = turns and relations.turns[which] == 1

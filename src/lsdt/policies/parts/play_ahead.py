@@ -17,7 +17,7 @@ import numpy as np
 from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.random import beta, new_stream, normal, uniform
 from lsdt.kernel.special import BERNOULLI
-from lsdt.kernel.state import Allowed, apart
+from lsdt.kernel.state import Allowed, copy_state
 from lsdt.policies.parts.evidence_tangents import learn_rewards
 from lsdt.policies.parts.information import arm_to_play, put_interval
 from lsdt.policies.parts.leaders import put_free_evidence
@@ -102,7 +102,7 @@ def play_ahead(state: Any, goal: float) -> Ahead:
     chances = np.cumsum(np.exp(free.min() - free))
     bests = np.searchsorted(chances, chances[-1] * (np.arange(_RUNS) + 0.5) / _RUNS)  # as even as can be
     for run, best in enumerate(bests.tolist()):
-        begun, stream = apart(state), new_stream(0, run, n_arms)
+        begun, stream = copy_state(state), new_stream(0, run, n_arms)
         draw_means(begun, best, stream, means)
         runs[run] = tries_ahead(begun, means, goal, _MOST_TRIES, stream)
     low, middle, high = np.quantile(runs, [0.25, 0.5, 0.75]).tolist()

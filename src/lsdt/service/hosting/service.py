@@ -399,15 +399,15 @@ def _compilation_in_log(name: str) -> Iterator[None]:
 
     That is once on a machine: compiled code is kept.
     """
-    begun: list[bool] = []
+    ready: list[bool] = []
 
     def say() -> None:
-        begun.append(True)
+        ready.append(True)
         log.info("compiling, once for a policy on this machine: up to a minute", extra={"experiment": name})
 
     with compile_seconds(say) as compilation:
         yield
-    if begun:
+    if ready:
         log.info("compiled", extra={"experiment": name, "seconds": round(compilation.seconds, 1)})
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt.side_information import SideInformation
-    from lsdt.theory.lower_bounds.lower_bound_kernel import Classes
+    from lsdt.theory.lower_bounds.lower_bound_kernel import EndClasses
 
 
 class LowerBound(NamedTuple):
@@ -97,7 +97,7 @@ def lower_bound_rates(side: SideInformation, means: ArrayLike, sigma: float = 1.
 
 
 def _share_rates(
-    truth: Truth, classes: Classes, epsilon: float, sigma: float, rates: NDArray[np.float64]
+    truth: Truth, classes: EndClasses, epsilon: float, sigma: float, rates: NDArray[np.float64]
 ) -> None:
     """Let the two classes of a component share plays, which the closed form counts separately."""
     for number in range(len(classes.component_starts) - 1):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lsdt.kernel.state import FixedWholes
 
 
-class Classes(NamedTuple):
+class EndClasses(NamedTuple):
     """End classes of the components: ``class_of`` an arm is -1 outside the candidate set.
 
     The arms of component d are ``component_arms[component_starts[d]:component_starts[d + 1]]``.
@@ -47,7 +47,7 @@ def leading_candidate(class_of: Array, means: Array) -> int:
 
 
 @inlined
-def fill_rates(classes: Classes, means: Array, variance: float, epsilon: float, rates: Array) -> int:
+def fill_rates(classes: EndClasses, means: Array, variance: float, epsilon: float, rates: Array) -> int:
     """Write the solution of P1 at the given means into `rates`, and return the leading candidate."""
     leader = leading_candidate(classes.class_of, means)
     own = classes.class_of[leader]
@@ -69,7 +69,7 @@ def fill_rates(classes: Classes, means: Array, variance: float, epsilon: float, 
 
 
 @inlined
-def class_mean(classes: Classes, number: int, means: Array) -> float:
+def class_mean(classes: EndClasses, number: int, means: Array) -> float:
     """Return the average mean in a class."""
     total, count = 0.0, 0
     component = classes.class_component[number]
@@ -92,7 +92,7 @@ def keep_cheaper(gap: float, distance: float, arm: int, best: int, cost: float, 
 
 @inlined
 def add_mirrored(
-    classes: Classes, number: int, means: Array, leader: int, lowest: float, variance: float, rates: Array
+    classes: EndClasses, number: int, means: Array, leader: int, lowest: float, variance: float, rates: Array
 ) -> None:
     """Set the rate of the arm that best excludes the mirrored means of Appendix D."""
     component = classes.class_component[number]
@@ -118,7 +118,7 @@ def add_mirrored(
 
 @inlined
 def add_moved(
-    classes: Classes, number: int, means: Array, leader: int, epsilon: float, variance: float, rates: Array
+    classes: EndClasses, number: int, means: Array, leader: int, epsilon: float, variance: float, rates: Array
 ) -> None:
     """Set the rate of the arm that best excludes another component lying above the best mean."""
     component = classes.class_component[number]
@@ -143,7 +143,7 @@ def add_moved(
 
 
 @compiled
-def rates_at(classes: Classes, means: Array, variance: float, epsilon: float) -> Array:
+def rates_at(classes: EndClasses, means: Array, variance: float, epsilon: float) -> Array:
     """Return the rates of `fill_rates` as a new array."""
     rates = np.zeros(len(means))
     fill_rates(classes, means, variance, epsilon, rates)

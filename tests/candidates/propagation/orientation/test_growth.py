@@ -9,19 +9,19 @@ from hypothesis import strategies as st
 
 import lsdt
 from lsdt.candidates.propagation import gap_bounds, method
-from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.constraints import system_around
 from lsdt.candidates.propagation.derivation import relations_of
 from lsdt.candidates.propagation.gap_bounds import mutual_bounds
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
-from lsdt.candidates.propagation.orientation.growth import Effort, Grower, codes_of, never, orient
+from lsdt.candidates.propagation.orientation.growth import Grower, GrowthEffort, codes_of, never, orient
 from lsdt.candidates.propagation.orientation.growth_log import Log
-from lsdt.candidates.propagation.orientation.images import Image
 from lsdt.candidates.propagation.orientation.proofs import (
     _between,
     _steps,
     explain_both_images,
     explain_by_log,
 )
+from lsdt.candidates.propagation.orientation.reflections import Reflection
 from lsdt.candidates.reasons import BETWEEN
 from lsdt.errors import InvalidInput
 from naive.candidates import by_orders
@@ -35,7 +35,7 @@ SideInformation = lsdt.SideInformation
 
 
 def oriented(side):
-    return orient(field_around(side, np.arange(side.n_arms)))
+    return orient(system_around(side, np.arange(side.n_arms)))
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def levels_below(codes, bits, signs, levels):
 def test_strict_relations_in_a_circle_that_levels_do_not_show():
     # 0 above 1, 1 similar to 2, 2 above 3, 3 similar to 0: adds up to 0, and similar pairs are strict.
     side = SideInformation(4, [(1, 2), (0, 3)], [(0, 1), (2, 3)])
-    codes = codes_of(field_around(side, np.arange(4)))
+    codes = codes_of(system_around(side, np.arange(4)))
     bits, signs = np.zeros(4, np.int16), np.zeros(kernel.MOST_CLASSES, np.int8)
     bits[:], signs[2] = [2, -2, 2, -2], 1
     levels, counts = np.zeros(4, np.int64), np.zeros(4, np.int64)
@@ -92,15 +92,15 @@ def test_counts_raised_bit_by_bit_are_those_of_kahns_order(signed, thorough):
             side = SideInformation(
                 40, side.similar_pairs(), side.dissimilar_pairs(), better=pairs, epsilon=0.1
             )
-        codes = codes_of(field_around(side, np.arange(40)))
-        grower = Grower(codes, Effort(), never)
+        codes = codes_of(system_around(side, np.arange(40)))
+        grower = Grower(codes, GrowthEffort(), never)
         grower.grow_all(np.arange(40))
         for chosen in grower.rounds():
-            image = Image(codes, grower.classes, chosen, 1)
-            image.find()
-            if image.wrong >= 0:
+            reflection = Reflection(codes, grower.classes, chosen, 1)
+            reflection.find()
+            if reflection.wrong >= 0:
                 continue
-            known = codes, grower.classes.bits, image.signs, image.levels
+            known = codes, grower.classes.bits, reflection.signs, reflection.levels
             expected, counts = np.zeros(40, np.int64), np.zeros(40, np.int64)
             assert kernel.strict_counts(*known, expected) == -1
             assert kernel.raise_counts(*known, np.arange(40), counts) == -1
@@ -110,7 +110,7 @@ def test_counts_raised_bit_by_bit_are_those_of_kahns_order(signed, thorough):
 
 def test_orders_in_a_circle_are_noticed():
     side = SideInformation(3, [], [(0, 1), (1, 2)])
-    codes = codes_of(field_around(side, np.arange(3)))
+    codes = codes_of(system_around(side, np.arange(3)))
     # Rows: 0: 1; 1: 0, 2; 2: 1. The pair (1, 2) is ordered both ways, as no growth would do.
     bits, signs = np.array([2, 2, -2, 2], np.int16), np.zeros(kernel.MOST_CLASSES, np.int8)
     signs[2] = 1
@@ -177,7 +177,7 @@ def test_orders_are_those_that_follow():
 def orders_of(side):
     from lsdt.candidates.propagation.orientation.growth import _USUAL_EFFORT, Grower, never
 
-    codes = codes_of(field_around(side, np.arange(side.n_arms)))
+    codes = codes_of(system_around(side, np.arange(side.n_arms)))
     grower = Grower(codes, _USUAL_EFFORT, never)
     grower.grow_all(np.arange(side.n_arms))
     starts, others = grower.codes.dissimilar_starts, grower.codes.dissimilar
@@ -229,7 +229,7 @@ def test_wrong_relations_are_noticed_or_harmless():
 
 
 def test_time_that_is_over_excludes_nobody():
-    found = orient(field_around(LINE, np.arange(4)), lambda: True)
+    found = orient(system_around(LINE, np.arange(4)), lambda: True)
     assert not found.is_out.any()
     assert "time was over" in found.remark
 
@@ -253,7 +253,7 @@ def test_the_stage_and_its_certificates(monkeypatch):
 
 
 def with_ranges(side):
-    return orient(field_around(side, np.arange(side.n_arms)))
+    return orient(system_around(side, np.arange(side.n_arms)))
 
 
 def signed_instance(seed):
@@ -356,26 +356,26 @@ def test_derivations_show_an_arm_between_two_others(thorough):
     for seed in range(graphs):
         means = np.random.default_rng(seed).uniform(0.1, 1.0, 120)
         side = lsdt.from_means(means, 0.1).reveal(0.2, 0.2, seed).explicit()
-        around = field_around(side, np.arange(120))
+        system = system_around(side, np.arange(120))
         out = np.flatnonzero(oriented(side).is_out)
         for arm in out[::9].tolist():
-            found = _between(around, arm)
+            found = _between(system, arm)
             if found is None:
                 continue
-            steps = _steps(side, around, found)
+            steps = _steps(side, system, found)
             used = lies_between(in_epsilons(side), steps, arm)
             assert used is not None
             assert used <= {
-                (frozenset((a, b)), word) for a, b, word in relations_of(side, around, found.known)
+                (frozenset((a, b)), word) for a, b, word in relations_of(side, system, found.known)
             }
             shown += 1
     assert shown > 5 * graphs
 
 
 def test_hand_worked_derivation():
-    around = field_around(LINE, np.arange(4))
-    found = _between(around, 2)
-    steps = _steps(LINE, around, found)
+    system = system_around(LINE, np.arange(4))
+    found = _between(system, 2)
+    steps = _steps(LINE, system, found)
     assert lies_between(in_epsilons(LINE), steps, 2)
     assert not lies_between(in_epsilons(LINE), steps[1:], 2)
     assert not lies_between(in_epsilons(LINE), steps, 0)
@@ -384,13 +384,13 @@ def test_hand_worked_derivation():
 
 def logged(side):
     """The arms that are out, and the explanation of each from the log of the growth."""
-    around = field_around(side, np.arange(side.n_arms))
-    found = orient(around)
+    system = system_around(side, np.arange(side.n_arms))
+    found = orient(system)
     if found.contradiction is not None:
         return
-    log = Log(around, found.effort, found.seed)
+    log = Log(system, found.effort, found.seed)
     for arm in np.flatnonzero(found.is_out).tolist():
-        yield arm, explain_by_log(side, around, arm, log)
+        yield arm, explain_by_log(side, system, arm, log)
 
 
 def n_suppositions(why):
@@ -536,7 +536,7 @@ def test_explain_goes_on_to_the_log_where_arms_near_by_are_not_enough():
     out = np.flatnonzero(found.oriented.is_out)
     assert len(out) > 20
     for arm in out[::7].tolist():
-        why = explain_both_images(side, found.around, arm, found.near, 0, lambda: found.log, sizes=())
+        why = explain_both_images(side, found.system, arm, found.near, 0, lambda: found.log, sizes=())
         assert lies_between(in_epsilons(side), why.steps, arm)
 
 
@@ -586,7 +586,7 @@ def test_bounds_through_few_arms_hold(epsilon, monkeypatch):
     side = lsdt.SideInformation(80, side.similar_pairs(), side.dissimilar_pairs(), epsilon=epsilon)
     found = method.derive(side, method.Clock(None))
     whole = bounds_of(side, found.left, found)
-    monkeypatch.setattr(gap_bounds, "most_near", lambda around, n_arms: 4)
+    monkeypatch.setattr(gap_bounds, "most_near", lambda system, n_arms: 4)
     lower, upper = bounds_of(side, found.left, found)
     assert (lower == whole[0]).all()
     assert (upper >= whole[1]).all()

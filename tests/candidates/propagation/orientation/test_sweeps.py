@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.constraints import system_around
 from lsdt.candidates.propagation.orientation import growth, sweeps, sweeps_kernel
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
-from lsdt.candidates.propagation.orientation.growth import Effort, Grower, codes_of, never, orient
+from lsdt.candidates.propagation.orientation.growth import Grower, GrowthEffort, codes_of, never, orient
 from lsdt.candidates.propagation.orientation.growth_log import Log
-from lsdt.candidates.propagation.orientation.images import Image
 from lsdt.candidates.propagation.orientation.proofs import explain_by_log
+from lsdt.candidates.propagation.orientation.reflections import Reflection
 from lsdt.kernel import parallel
 from naive.checkers import in_epsilons, lies_between
 from naive.graphs import pair_set
 from naive.orientation import around_one
 
-LAZY = Effort(patience=3)  # looks around single arms tell little
+LAZY = GrowthEffort(patience=3)  # looks around single arms tell little
 
 
 @pytest.fixture
@@ -40,14 +40,14 @@ def relations(seed, n_arms=40, share=0.35, wrong=0.0):
 
 
 def grower_of(side, most_logged=0, effort=LAZY):
-    return Grower(codes_of(field_around(side, np.arange(side.n_arms))), effort, never, most_logged)
+    return Grower(codes_of(system_around(side, np.arange(side.n_arms))), effort, never, most_logged)
 
 
-def begun(grower):
+def ready(grower):
     """Plant a class, and grow it a little."""
     marks, number = np.zeros(grower.n_arms, bool), 0
     for middle in range(grower.n_arms):
-        number = number or kernel.plant(grower.codes, grower.classes, grower.agenda, middle, marks)
+        number = number or kernel.seed_class(grower.codes, grower.classes, grower.agenda, middle, marks)
     grower.grow(number, 0, 40)
     return number
 
@@ -77,7 +77,7 @@ def test_a_frame_of_all_arms_learns_what_follows_around_its_reference(most_logge
     for seed in range(300 if thorough else 15):
         side = relations(seed, wrong=0.02 if seed % 3 == 0 else 0.0)
         grower = grower_of(side, most_logged)
-        number = begun(grower)
+        number = ready(grower)
         if grower.contradiction >= 0:  # before any sweep; the twin knows orders alone, and need not meet it
             assert seed % 3 == 0
             continue
@@ -104,18 +104,18 @@ def test_threads_make_no_difference(monkeypatch):
     for seed in range(5):
         side = relations(seed, n_arms=150, share=0.15)
         together, alone = grower_of(side), grower_of(side)
-        number = begun(together)
-        assert begun(alone) == number
+        number = ready(together)
+        assert ready(alone) == number
         n_learnt += look(together, number)
-        images = [Image(together.codes, together.classes, [number], sign) for sign in (1, -1)]
-        for one in images:
+        reflections = [Reflection(together.codes, together.classes, [number], sign) for sign in (1, -1)]
+        for one in reflections:
             one.find_levels()
         with monkeypatch.context() as single:
             single.setattr(sweeps, "_MANY_ARMS", 10**9)
             look(alone, number)
             assert together.classes.bits.tolist() == alone.classes.bits.tolist()
-            for one, sign in zip(images, (1, -1), strict=True):
-                other = Image(alone.codes, alone.classes, [number], sign)
+            for one, sign in zip(reflections, (1, -1), strict=True):
+                other = Reflection(alone.codes, alone.classes, [number], sign)
                 other.find_levels()
                 assert one.levels.tolist() == other.levels.tolist()
                 assert one.levels.min() < -2
@@ -126,10 +126,10 @@ def test_classes_whose_order_is_forced_are_joined():
     n_joined = 0
     for seed in range(30):
         grower = grower_of(relations(seed))
-        marks, planted = np.zeros(grower.n_arms, bool), []
+        marks, seeded = np.zeros(grower.n_arms, bool), []
         for middle in range(0, grower.n_arms, 3):
-            planted.append(kernel.plant(grower.codes, grower.classes, grower.agenda, middle, marks))
-        numbers = [number for number in planted if number]
+            seeded.append(kernel.seed_class(grower.codes, grower.classes, grower.agenda, middle, marks))
+        numbers = [number for number in seeded if number]
         if not numbers:
             continue
         look(grower, numbers[0])
@@ -151,7 +151,7 @@ def test_a_class_whose_direction_becomes_known_goes_that_way(thorough):
         grower = grower_of(lsdt.SideInformation(side.n_arms, *known, better=better, epsilon=0.1))
         kernel.list_signed(grower.codes, grower.agenda)
         grower.grow(1, 0, 1_000)
-        number = begun(grower)
+        number = ready(grower)
         if grower.classes.root[number] == 1 or not orders_in(grower, number):
             continue
         a, b = min(orders_in(grower, number))
@@ -170,7 +170,7 @@ def test_the_log_holds_the_orders_of_the_growth_without_one(fewest_swept, monkey
     monkeypatch.setattr(growth, "_WORTH_SWEEPING", fewest_swept)
     for seed in range(300 if thorough else 20):
         side = relations(seed, n_arms=60, share=0.25)
-        plain, log = grower_of(side), Log(field_around(side, np.arange(60)), LAZY, seed)
+        plain, log = grower_of(side), Log(system_around(side, np.arange(60)), LAZY, seed)
         plain.grow_all(np.random.default_rng(seed).permutation(60))
         logged = log.grower
         assert logged.classes.bits.tolist() == plain.classes.bits.tolist()
@@ -182,14 +182,14 @@ def test_the_log_shows_arms_that_only_a_frame_of_all_arms_excludes(thorough):
     shown = more = 0
     for seed in range(100 if thorough else 6):
         side = relations(seed, n_arms=60, share=0.25)
-        around = field_around(side, np.arange(side.n_arms))
-        found = orient(around, effort=LAZY)
+        system = system_around(side, np.arange(side.n_arms))
+        found = orient(system, effort=LAZY)
         with pytest.MonkeyPatch.context() as unswept:
             unswept.setattr(growth, "_WORTH_SWEEPING", 10**9)
-            local = orient(around, effort=LAZY)
-        log = Log(around, found.effort, found.seed)
+            local = orient(system, effort=LAZY)
+        log = Log(system, found.effort, found.seed)
         for arm in np.flatnonzero(found.is_out).tolist():
-            why = explain_by_log(side, around, arm, log)
+            why = explain_by_log(side, system, arm, log)
             assert lies_between(in_epsilons(side), why.steps, arm), (seed, arm)
             shown += 1
             more += not local.is_out[arm]
@@ -201,7 +201,7 @@ def test_the_log_shows_arms_that_only_a_frame_of_all_arms_excludes(thorough):
 def test_exact_where_all_arms_are_swept(thorough):
     for seed in range(200 if thorough else 6):
         side = relations(seed, n_arms=50, share=0.4, wrong=0.01 * (seed % 2))
-        found = orient(field_around(side, np.arange(50)))
+        found = orient(system_around(side, np.arange(50)))
         if found.contradiction is not None:
             assert seed % 2
             continue
@@ -213,7 +213,7 @@ def test_exact_where_all_arms_are_swept(thorough):
 
 def test_long_distances_are_left_to_looks_around_single_arms():
     grower = grower_of(relations(0))
-    number = begun(grower)
+    number = ready(grower)
     grower.codes = grower.codes._replace(similar_codes=np.array([2 * 10**9 - 1]))
     assert look(grower, number) == 0
 
@@ -224,7 +224,7 @@ def test_orders_far_from_the_reference_are_no_bounds():
     far = [(arm, arm + 1) for arm in range(3, n_arms - 1)]
     side = lsdt.SideInformation(n_arms, [(0, 1), (0, 2)], [(1, 2), *far, (3, n_arms - 1)])
     grower = grower_of(side)
-    number = kernel.plant(grower.codes, grower.classes, grower.agenda, 0, np.zeros(n_arms, bool))
+    number = kernel.seed_class(grower.codes, grower.classes, grower.agenda, 0, np.zeros(n_arms, bool))
     c, k = grower.codes, grower.classes
     first = np.repeat(np.arange(n_arms), np.diff(c.dissimilar_starts))
     in_line = (first > 2) & (np.abs(c.dissimilar - first) == 1)
@@ -246,15 +246,15 @@ def test_orders_far_from_the_reference_are_no_bounds():
 def test_levels_that_fall_too_far_or_for_too_long_are_found_otherwise(n_arms, monkeypatch):
     # Each arm is dissimilar to the next, which lies below it, and sweeps go the other way.
     side = lsdt.SideInformation(n_arms, [], [(arm, arm + 1) for arm in range(n_arms - 1)])
-    codes = codes_of(field_around(side, np.arange(n_arms)))
+    codes = codes_of(system_around(side, np.arange(n_arms)))
     codes = codes._replace(dissimilar_codes=np.array([2**26]))
     first = np.repeat(np.arange(n_arms), np.diff(codes.dissimilar_starts))
     grower = Grower(codes, LAZY, never)
     grower.classes.bits[:] = np.where(codes.dissimilar < first, 2, -2)
     grower.classes.totals[0] = 2
-    image = Image(codes, grower.classes, [2], 1)
+    reflection = Reflection(codes, grower.classes, [2], 1)
     levels = np.zeros(n_arms, np.int32)
-    assert not sweeps.settle_levels(codes, grower.classes.bits, image.signs, levels)
-    image.find()
-    assert image.wrong == -1
-    assert image.levels.tolist() == [-(2**26) * below for below in range(n_arms - 1, -1, -1)]
+    assert not sweeps.settle_levels(codes, grower.classes.bits, reflection.signs, levels)
+    reflection.find()
+    assert reflection.wrong == -1
+    assert reflection.levels.tolist() == [-(2**26) * below for below in range(n_arms - 1, -1, -1)]

@@ -1,8 +1,8 @@
 """Orientation: the order of all dissimilar pairs, found once for all arms together.
 
-`growth` finds it class by class, and `sweeps` over all arms complete a large class. `images` takes the two
-reflections of a class and computes levels, means and bounds on gaps. `growth_log` and `proofs` explain why an
-arm is out.
+`growth` finds it class by class, and `sweeps` over all arms complete a large class. `reflections` takes the
+two reflections of a class and computes levels, means and bounds on gaps. `growth_log` and `proofs` explain
+why an arm is out.
 """
 
 from lsdt.candidates.propagation.orientation.growth import Orientation, orient

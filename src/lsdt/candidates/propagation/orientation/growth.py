@@ -13,9 +13,9 @@ of it are compared with those they are dissimilar to, and all others wait.
 **Soundness.** Similar and dissimilar pairs stay the same in a reflection. If the seed's order implies that of
 another pair, then the seed reversed implies that pair reversed. So either all orders of a class hold as they
 stand, or all are reversed, and if two classes share a pair, they are one. In each of the two reflections, the
-largest mean bounds all others along similar pairs and orders (see `images`). An arm with another one above it
-in both reflections cannot be the best. Better pairs and ranges are not symmetric: orders that follow from
-them are in class 1, which is never reversed.
+largest mean bounds all others along similar pairs and orders (see `reflections`). An arm with another one
+above it in both reflections cannot be the best. Better pairs and ranges are not symmetric: orders that follow
+from them are in class 1, which is never reversed.
 
 **Exactness.** If all dissimilar pairs have an order, the levels are means that satisfy every relation, and
 all arms at level 0 are the best of them. In any case these means are checked against every relation, and
@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
-from lsdt.candidates.propagation.orientation.images import Image, find_all, find_models
+from lsdt.candidates.propagation.orientation.reflections import Reflection, find_all, find_models
 from lsdt.candidates.propagation.orientation.sweeps import look_everywhere
 
 if TYPE_CHECKING:
@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.constraints import ConstraintSystem
     from lsdt.candidates.propagation.range_steps import LinkRows
 
 
-class Effort(NamedTuple):
+class GrowthEffort(NamedTuple):
     """How much work to put into growing classes.
 
     Up to `seeds` classes are seeded in a part, until one holds a share `enough` of its pairs. Growing from a
@@ -64,7 +64,7 @@ class Effort(NamedTuple):
     visits: float = 40.0
 
 
-_USUAL_EFFORT = Effort()
+_USUAL_EFFORT = GrowthEffort()
 _FEW_VISITS = 20_000
 _FEW_ARMS = 10_000  # whose shuffled order is cached: studies ask for it again and again
 _HARDLY = 200  # visits per order learnt: beyond that, growing is not worthwhile
@@ -95,7 +95,7 @@ class Orientation:
         Which arms are the best of one of the models.
     models : tuple of ndarray
         Means in epsilons (or quanta) that satisfy every relation. Empty where they were not found.
-    images : tuple of Image
+    reflections : tuple of Reflection
         The reflections of the largest class, with the levels of all arms; each arm that can be the best is at
         level 0 in one of them. Empty where several classes can be reversed independently.
     remark : str
@@ -112,12 +112,12 @@ class Orientation:
     is_proven: NDArray[np.bool_]
     n_ordered: int
     n_pairs: int
-    images: tuple[Image, ...] = ()
+    reflections: tuple[Reflection, ...] = ()
     models: tuple[NDArray[np.float64], ...] = ()
     contradiction: NDArray[np.int64] | None = None
     remark: str = ""
     size: float = 1.0
-    effort: Effort = _USUAL_EFFORT
+    effort: GrowthEffort = _USUAL_EFFORT
     seed: int = 0
 
     @property
@@ -128,24 +128,24 @@ class Orientation:
     @property
     def is_whole(self) -> bool:
         """Whether nearly all dissimilar pairs have an order, in reflections that count for all arms."""
-        return bool(self.images) and self.n_ordered >= _WHOLE * self.n_pairs
+        return bool(self.reflections) and self.n_ordered >= _WHOLE * self.n_pairs
 
 
-def codes_of(around: Field) -> kernel.Codes:
+def codes_of(system: ConstraintSystem) -> kernel.Codes:
     """Return the relations of a constraint system as codes; see `growth_kernel`."""
-    c, near, n_arms = around.constraints, around.near, len(around.arms)
-    similar = _codes(near.steps, around.unit)
+    c, near, n_arms = system.constraints, system.near, len(system.arms)
+    similar = _codes(near.steps, system.unit)
     none = np.zeros(0, np.int64)
     signed = np.zeros(n_arms + 1, np.int64), none.astype(np.int32), none, none
-    if around.ranges is not None:
-        signed = _signed_rows(around.ranges.links, n_arms, around.unit)
+    if system.ranges is not None:
+        signed = _signed_rows(system.ranges.links, n_arms, system.unit)
     return kernel.Codes(
         near.starts,
         near.others,
         similar,
         c.dissimilar_starts,
         c.dissimilar,
-        _codes(c.dissimilar_steps, around.unit),
+        _codes(c.dissimilar_steps, system.unit),
         *signed,
         _narrow(similar),
     )
@@ -187,7 +187,7 @@ class Grower:
     """
 
     def __init__(
-        self, codes: kernel.Codes, effort: Effort, is_over: Callable[[], bool], most_logged: int = 0
+        self, codes: kernel.Codes, effort: GrowthEffort, is_over: Callable[[], bool], most_logged: int = 0
     ) -> None:
         self.codes, self.effort, self.is_over = codes, effort, is_over
         n_arms = len(codes.similar_starts) - 1
@@ -264,7 +264,7 @@ class Grower:
             part = int(self.part[middle])
             if not is_open[part]:
                 continue
-            number = kernel.plant(self.codes, self.classes, self.agenda, middle, marks)
+            number = kernel.seed_class(self.codes, self.classes, self.agenda, middle, marks)
             if not number:
                 continue
             tried[part] += 1
@@ -300,7 +300,7 @@ class Grower:
             before = self.size(number)
             if before >= n_pairs or self.contradiction >= 0 or self.is_over():
                 break
-            reference = self._lookout(number, before < n_pairs / 2)
+            reference = self._pick_reference(number, before < n_pairs / 2)
             look_everywhere(self.codes, self.classes, self.frame, number, reference, n_pairs, self.is_over)
             kernel.list_open(self.codes, self.classes, number, self.agenda)
             share = 4 * self.size(number) / n_pairs
@@ -309,7 +309,7 @@ class Grower:
             if is_stuck and self.size(number) - before < _WORTH_A_FRAME * (n_pairs - before):
                 break
 
-    def _lookout(self, number: int, is_small: bool) -> int:
+    def _pick_reference(self, number: int, is_small: bool) -> int:
         """Pick a reference: the arm with most orders in a small class, most missing pairs in a large one."""
         counts = np.zeros(self.n_arms, np.int64)
         kernel.count_orders(self.codes, self.classes, number, counts)
@@ -358,7 +358,7 @@ class Grower:
             arms = np.flatnonzero(count > 2 * looked_at)
             for arm in arms[np.argsort(-count[arms], kind="stable")].tolist():
                 looked_at[arm] = count[arm]
-                some = kernel.grow(  # and not `look_around`: it would be compiled once more for Python
+                some = kernel.grow(  # and not `grow_from`: it would be compiled once more for Python
                     self.codes,
                     self.classes,
                     self.frame,
@@ -404,9 +404,9 @@ def never() -> bool:
 
 
 def orient(
-    around: Field,
+    system: ConstraintSystem,
     is_over: Callable[[], bool] = never,
-    effort: Effort = _USUAL_EFFORT,
+    effort: GrowthEffort = _USUAL_EFFORT,
     seed: int = 0,
     asked: NDArray[np.bool_] | None = None,
 ) -> Orientation:
@@ -415,7 +415,7 @@ def orient(
     `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded. The
     search for means tries to prove the arms `asked` about, by default all.
     """
-    codes = codes_of(around)
+    codes = codes_of(system)
     grower = Grower(codes, effort, is_over)
     n_arms = grower.n_arms
     nobody = np.zeros(n_arms, bool)
@@ -432,27 +432,29 @@ def orient(
     )
     is_out, first, is_one = nobody, [], False
     for turn, chosen in enumerate(grower.rounds()):
-        images = [Image(codes, grower.classes, chosen, sign) for sign in ((1, -1) if chosen else (1,))]
-        find_all(images)
-        refuted = [one.wrong for one in images if one.wrong >= 0]
+        reflections = [
+            Reflection(codes, grower.classes, chosen, sign) for sign in ((1, -1) if chosen else (1,))
+        ]
+        find_all(reflections)
+        refuted = [one.wrong for one in reflections if one.wrong >= 0]
         # Without ranges, if one reflection is contradictory, so is the other.
-        if len(refuted) == len(images) or (refuted and around.ranges is None):
+        if len(refuted) == len(reflections) or (refuted and system.ranges is None):
             places = grower.part_of(refuted[0])
             return Orientation(nobody, nobody, n_ordered, n_pairs, contradiction=places)
-        images = [one for one in images if one.wrong < 0]
-        is_out = is_out | np.all([one.levels < 0 for one in images], axis=0)
+        reflections = [one for one in reflections if one.wrong < 0]
+        is_out = is_out | np.all([one.levels < 0 for one in reflections], axis=0)
         if turn == 0:
-            first, is_one = images, len(chosen) <= 1
+            first, is_one = reflections, len(chosen) <= 1
     models: list[NDArray[np.float64]] = []
     is_proven = nobody
-    if around.ranges is None or around.ranges.is_compared:
-        largest = None if around.ranges is not None else around.largest
-        most_open = min(_MOST_OPEN, _MENDING_STEPS // max(around.entries, 1))
+    if system.ranges is None or system.ranges.is_compared:
+        largest = None if system.ranges is not None else system.largest
+        most_open = min(_MOST_OPEN, _MENDING_STEPS // max(system.entries, 1))
         models, is_proven = find_models(
             first,
             ~is_out if asked is None else asked & ~is_out,
             largest,
-            lambda means: around.fits(np.arange(n_arms), -means),
+            lambda means: system.fits(np.arange(n_arms), -means),
             most_open if n_ordered >= _WORTH_MENDING * n_pairs else 0,
             is_over,
         )
@@ -464,7 +466,7 @@ def orient(
         n_pairs,
         kept,
         tuple(models),
-        size=around.size,
+        size=system.size,
         effort=effort,
         seed=seed,
     )

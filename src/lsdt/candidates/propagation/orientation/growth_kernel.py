@@ -42,7 +42,7 @@ class Codes(NamedTuple):
     narrow: int
 
 
-class Classes(NamedTuple):
+class OrientationClasses(NamedTuple):
     """The orders learnt so far: for every dissimilar entry its class, negative where the row's arm is below.
 
     ``root[c]`` is the class that c was joined with, ``sign[c]`` is -1 if c was reversed for it; ``size[c]``
@@ -99,7 +99,7 @@ def plus(first: int, second: int) -> int:
 
 
 @compiled
-def new_classes(n_entries: int, most_logged: int) -> Classes:
+def new_classes(n_entries: int, most_logged: int) -> OrientationClasses:
     """Return empty classes for `n_entries` entries of dissimilar pairs, with room for a log of their growth.
 
     `most_logged` is the room for arms on paths; with 0 there is no log.
@@ -109,7 +109,7 @@ def new_classes(n_entries: int, most_logged: int) -> Classes:
     totals = np.zeros(6, np.int64)
     totals[2] = -1
     is_logged = most_logged > 0
-    return Classes(
+    return OrientationClasses(
         np.zeros(n_entries, np.int16),
         root,
         np.ones(most, np.int8),
@@ -208,7 +208,7 @@ def place_of(starts: Array, others: Array, arm: int, other: int) -> int:
 
 
 @inlined
-def _join(k: Classes, kept: int, other: int, sign: int) -> None:
+def _join(k: OrientationClasses, kept: int, other: int, sign: int) -> None:
     """Merge class `other` into `kept`; `sign` is -1 if `other` has to be reversed."""
     turned = sign
     for number in range(1, k.totals[0] + 1):
@@ -220,7 +220,7 @@ def _join(k: Classes, kept: int, other: int, sign: int) -> None:
 
 
 @inlined
-def learn(c: Codes, k: Classes, at: int, arm: int, other: int, above: int, grown: int) -> None:
+def learn(c: Codes, k: OrientationClasses, at: int, arm: int, other: int, above: int, grown: int) -> None:
     """Record the order of a pair in class `grown`, in the rows of both arms."""
     back = place_of(c.dissimilar_starts, c.dissimilar, other, arm)
     k.bits[at] = above * grown
@@ -241,7 +241,7 @@ def came_from(f: Frame, arm: int, other: int, is_above: bool, is_below: bool) ->
 
 
 @compiled
-def log(k: Classes, f: Frame, reference: int, lower: int, upper: int) -> None:
+def log(k: OrientationClasses, f: Frame, reference: int, lower: int, upper: int) -> None:
     """Log an event and the path that forced it: from the lower arm to the reference, and on to the upper one.
 
     If there is no room for the path, its length is still counted.
@@ -268,7 +268,7 @@ def log(k: Classes, f: Frame, reference: int, lower: int, upper: int) -> None:
 
 @compiled
 def join_by(
-    k: Classes, f: Frame, grown: int, reference: int, arm: int, other: int, at: int, order: int
+    k: OrientationClasses, f: Frame, grown: int, reference: int, arm: int, other: int, at: int, order: int
 ) -> bool:
     """Join the growing class with that of a pair whose order is forced; return whether that is class 1."""
     known = int(k.bits[at])
@@ -289,9 +289,9 @@ def join_by(
 
 
 @compiled
-def look_around(
+def grow_from(
     c: Codes,
-    k: Classes,
+    k: OrientationClasses,
     f: Frame,
     agenda: Agenda,
     grown: int,
@@ -425,7 +425,7 @@ def look_around(
 @compiled
 def grow(
     c: Codes,
-    k: Classes,
+    k: OrientationClasses,
     f: Frame,
     agenda: Agenda,
     grown: int,
@@ -447,14 +447,14 @@ def grow(
         if arm < 0:
             break
         root = np.int64(k.root[grown])  # the dtype that Python passes, to avoid a second compilation
-        n_new += look_around(c, k, f, agenda, root, arm, patience, wide, n_pairs)  # type: ignore[arg-type]
+        n_new += grow_from(c, k, f, agenda, root, arm, patience, wide, n_pairs)  # type: ignore[arg-type]
         if reference >= 0:
             break
     return n_new
 
 
 @compiled
-def plant(c: Codes, k: Classes, agenda: Agenda, middle: int, marks: Array) -> int:
+def seed_class(c: Codes, k: OrientationClasses, agenda: Agenda, middle: int, marks: Array) -> int:
     """Seed a class with two dissimilar arms similar to `middle` that have no order; return its number, or 0.
 
     Which of the two arms is above is a free choice: means can be reflected. `marks` are False and stay so.
@@ -506,7 +506,7 @@ def list_signed(c: Codes, agenda: Agenda) -> None:
 
 
 @compiled
-def list_open(c: Codes, k: Classes, number: int, agenda: Agenda) -> None:
+def list_open(c: Codes, k: OrientationClasses, number: int, agenda: Agenda) -> None:
     """Put all arms with pairs in a class and pairs outside it on the agenda, counting their orders as new."""
     for arm in range(len(agenda.total)):
         first, last = c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]
@@ -520,7 +520,7 @@ def list_open(c: Codes, k: Classes, number: int, agenda: Agenda) -> None:
 
 
 @compiled
-def count_orders(c: Codes, k: Classes, number: int, counts: Array) -> None:
+def count_orders(c: Codes, k: OrientationClasses, number: int, counts: Array) -> None:
     """Count the orders that every arm has in a class."""
     for arm in range(len(counts)):
         counts[arm] = 0

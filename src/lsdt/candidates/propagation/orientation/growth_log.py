@@ -19,15 +19,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
-from lsdt.candidates.propagation.orientation.growth import Effort, Grower, codes_of, never
-from lsdt.candidates.propagation.orientation.images import Image
+from lsdt.candidates.propagation.orientation.growth import Grower, GrowthEffort, codes_of, never
+from lsdt.candidates.propagation.orientation.reflections import Reflection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.constraints import ConstraintSystem
 
 SIMILAR, SIGNED = -1, -2  # in place of an event
 SURE = 1  # the class whose orders are known for sure
@@ -67,8 +67,8 @@ class Learnt(NamedTuple):
 class Log:
     """All events in the growth of the classes of a constraint system, grown exactly as in `orient`."""
 
-    def __init__(self, around: Field, effort: Effort, seed: int) -> None:
-        self.codes = codes_of(around)
+    def __init__(self, system: ConstraintSystem, effort: GrowthEffort, seed: int) -> None:
+        self.codes = codes_of(system)
         room = _ROOM * len(self.codes.dissimilar) + 1
         while True:
             self.grower = Grower(self.codes, effort, never, room)
@@ -91,13 +91,13 @@ class Log:
         cycle. One is enough if it needs no class but the one that is known for sure.
         """
         for chosen in self.grower.rounds():
-            images = [Image(self.codes, self.grower.classes, chosen, sign) for sign in (1, -1)]
+            reflections = [Reflection(self.codes, self.grower.classes, chosen, sign) for sign in (1, -1)]
             if not len(self.codes.signed):
-                chains = [self._chain(arm, images[0], is_up) for is_up in (True, False)]
+                chains = [self._chain(arm, reflections[0], is_up) for is_up in (True, False)]
             else:
                 chains = [
-                    self._chain(arm, image, True) or self._circle(image)
-                    for image in images[: 2 if chosen else 1]
+                    self._chain(arm, reflection, True) or self._circle(reflection)
+                    for reflection in reflections[: 2 if chosen else 1]
                 ]
                 chains = next(([one] for one in chains if one and self._is_sure(one)), chains)
             if all(chains):
@@ -108,17 +108,17 @@ class Log:
         k = self.grower.classes
         return all(one.event < 0 or k.root[abs(k.bits[one.place])] == SURE for one in ways)
 
-    def _chain(self, arm: int, image: Image, is_up: bool) -> tuple[Way, ...]:
+    def _chain(self, arm: int, reflection: Reflection, is_up: bool) -> tuple[Way, ...]:
         """Return the chain from an arm up to one strictly above it, or to it from one strictly below."""
         c, k = self.codes, self.grower.classes
         row = slice(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1])
-        ordered = np.flatnonzero((image.signs[np.abs(k.bits[row])] * k.bits[row] < 0) == is_up)
-        ordered = ordered[image.signs[np.abs(k.bits[row][ordered])] != 0]
+        ordered = np.flatnonzero((reflection.signs[np.abs(k.bits[row])] * k.bits[row] < 0) == is_up)
+        ordered = ordered[reflection.signs[np.abs(k.bits[row][ordered])] != 0]
         if len(ordered):  # the oldest order needs fewest others
             arms = [arm, int(c.dissimilar[row][ordered[k.times[row][ordered].argmin()]])]
         else:
-            arms = self._way_out(arm, image.signs, is_up)
-        return self._links(arms if is_up else arms[::-1], image.signs, _NO_END, True)
+            arms = self._way_out(arm, reflection.signs, is_up)
+        return self._links(arms if is_up else arms[::-1], reflection.signs, _NO_END, True)
 
     def _way_out(self, arm: int, signs: NDArray[np.int8], is_up: bool) -> list[int]:
         """Return the arms on a path to an arm strictly above `arm`, or below it; empty if there is none."""
@@ -145,21 +145,23 @@ class Log:
                 ways.append(way[::-1])
         return min(ways, key=len, default=[])
 
-    def _circle(self, image: Image) -> tuple[Way, ...]:
+    def _circle(self, reflection: Reflection) -> tuple[Way, ...]:
         """Return the chain of a contradictory cycle of the reflection; empty if it has none."""
-        image.find()
-        if image.wrong < 0:
+        reflection.find()
+        if reflection.wrong < 0:
             return ()
         k, queue = self.grower.classes, np.arange(self.grower.n_arms, dtype=np.int32)
         levels, came_from = np.zeros(self.grower.n_arms, np.int64), np.empty(self.grower.n_arms, np.int32)
-        wrong = kernel.lower_levels(self.codes, k.bits, image.signs, queue, len(queue), came_from, levels)
+        wrong = kernel.lower_levels(
+            self.codes, k.bits, reflection.signs, queue, len(queue), came_from, levels
+        )
         if wrong >= 0:
             circle = [int(wrong), int(came_from[wrong])]
             while circle[-1] != wrong:
                 circle.append(int(came_from[circle[-1]]))
         else:
-            circle = image.strict_circle()
-        return self._links(circle, image.signs, _NO_END, True)
+            circle = reflection.strict_circle()
+        return self._links(circle, reflection.signs, _NO_END, True)
 
     def trace(self, needed: Iterable[tuple[Way, ...]]) -> list[Learnt]:
         """Return all orders that chains rest on, directly or through others, each after those it rests on."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.constraints import ConstraintSystem
     from lsdt.candidates.propagation.derivation import Edge
     from lsdt.candidates.propagation.orientation.growth import Orientation
     from lsdt.candidates.propagation.orientation.growth_log import Learnt, Log, Way
@@ -56,7 +56,7 @@ def explain_model(side: SideInformation, arm: int, oriented: Orientation) -> Exp
 
 def explain_both_images(
     side: SideInformation,
-    around: Field,
+    system: ConstraintSystem,
     arm: int,
     near: int,
     most_closed: int,
@@ -68,20 +68,20 @@ def explain_both_images(
     The proof uses arms near it if they are enough (`sizes` says how many are tried), else the `log` of the
     growth.
     """
-    place = int(around.places(np.array([arm]))[0])
-    if sizes and refutation_around(around, place, near, most_closed) is not None:
-        why = explain_exclusion(side, around, arm, near, most_closed)
+    place = int(system.places(np.array([arm]))[0])
+    if sizes and refutation_around(system, place, near, most_closed) is not None:
+        why = explain_exclusion(side, system, arm, near, most_closed)
         if why.steps:
             return why
-    found = _between(around, place, sizes)
+    found = _between(system, place, sizes)
     if found is not None:
-        return _explained(side, around, arm, _steps(side, around, found), found.known)
-    return explain_by_log(side, around, arm, log())
+        return _explained(side, system, arm, _steps(side, system, found), found.known)
+    return explain_by_log(side, system, arm, log())
 
 
-def explain_by_log(side: SideInformation, around: Field, arm: int, log: Log) -> Explanation:
+def explain_by_log(side: SideInformation, system: ConstraintSystem, arm: int, log: Log) -> Explanation:
     """Explain by the growth of a class why an arm lies below another one in every reflection of it."""
-    ends = log.ends(int(around.places(np.array([arm]))[0]))
+    ends = log.ends(int(system.places(np.array([arm]))[0]))
     if not ends:
         text = (
             f"arm {side.label(arm)!r} cannot be the best: the relations determine the order of dissimilar "
@@ -92,38 +92,38 @@ def explain_by_log(side: SideInformation, around: Field, arm: int, log: Log) -> 
     learnt = log.trace(ends)
     return _explained(
         side,
-        around,
+        system,
         arm,
-        _steps_of_log(side, around, learnt, ends),
-        _relations_of_log(around, learnt, ends),
+        _steps_of_log(side, system, learnt, ends),
+        _relations_of_log(system, learnt, ends),
     )
 
 
 def _explained(
-    side: SideInformation, around: Field, arm: int, steps: tuple[Step, ...], known: Hypothesis
+    side: SideInformation, system: ConstraintSystem, arm: int, steps: tuple[Step, ...], known: Hypothesis
 ) -> Explanation:
-    pairs, n_ends = pairs_of(around, known), sum(step.kind != "order" for step in steps[-2:])
+    pairs, n_ends = pairs_of(system, known), sum(step.kind != "order" for step in steps[-2:])
     why = "it lies between two others, whichever way the means are turned"
     if len(known.links):
         why = "another arm lies above it" + (", whichever way a class of orders goes" if n_ends == 2 else "")
     text = (
         f"arm {side.label(arm)!r} cannot be the best: {why}. Let "
-        f"d(j) be how far arm j lies below some point{in_epsilons(side, around)}; {legend(steps)}:\n"
+        f"d(j) be how far arm j lies below some point{in_epsilons(side, system)}; {legend(steps)}:\n"
         f"{derivation_text(steps, None)}"
     )
-    relations = tuple(dict.fromkeys(relations_of(side, around, known)))
+    relations = tuple(dict.fromkeys(relations_of(side, system, known)))
     far = pairs[len(known.similar) :][: len(known.dissimilar)]
     return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=relations)
 
 
 def _steps_of_log(
-    side: SideInformation, around: Field, learnt: list[Learnt], ends: list[tuple[Way, ...]]
+    side: SideInformation, system: ConstraintSystem, learnt: list[Learnt], ends: list[tuple[Way, ...]]
 ) -> tuple[Step, ...]:
     number = {one.event: at for at, one in enumerate(learnt, 1)}
-    sizes, c = Sizes(side, around), around.constraints
+    sizes, c = Sizes(side, system), system.constraints
 
     def name(place: int) -> ArmId:
-        return side.label(int(around.arms[place]))
+        return side.label(int(system.arms[place]))
 
     def apart(place: int) -> float:
         return sizes.dissimilar(int(_at(c.dissimilar_steps, place)))
@@ -131,10 +131,10 @@ def _steps_of_log(
     def link(way: Way) -> Link:
         start, end = name(way.start), name(way.end)
         if way.event == SIMILAR:
-            return Link(start, end, sizes.similar(int(_at(around.near.steps, way.place))), True, "similar")
+            return Link(start, end, sizes.similar(int(_at(system.near.steps, way.place))), True, "similar")
         if way.event == SIGNED:
-            arms = int(around.arms[way.start]), int(around.arms[way.end])
-            return Link(start, end, *sizes.range_end(_steps_of_code(way.code, around.unit), *arms))
+            arms = int(system.arms[way.start]), int(system.arms[way.end])
+            return Link(start, end, *sizes.range_end(_steps_of_code(way.code, system.unit), *arms))
         turned = ", turned" if way.is_turned else ""
         return Link(start, end, -apart(way.place), False, f"step {number[way.event]}{turned}")
 
@@ -158,19 +158,21 @@ def _steps_of_code(code: int, unit: int) -> int:
     return ((code + 1) >> 1) * unit - (code & 1)
 
 
-def _relations_of_log(around: Field, learnt: list[Learnt], ends: list[tuple[Way, ...]]) -> Hypothesis:
+def _relations_of_log(
+    system: ConstraintSystem, learnt: list[Learnt], ends: list[tuple[Way, ...]]
+) -> Hypothesis:
     """Return the relations that an argument rests on, and the arms it names."""
     ways = [way for some in (*ends, *(one.ways for one in learnt)) for way in some]
     kinds: dict[int, dict[tuple[int, int], int]] = {SIMILAR: {}, SIGNED: {}, 0: {}}
     for one in learnt:
         pair = min(one.above, one.below), max(one.above, one.below)
-        kinds[0][pair] = _at(around.constraints.dissimilar_steps, one.place)
+        kinds[0][pair] = _at(system.constraints.dissimilar_steps, one.place)
     for way in ways:
         if way.event == SIMILAR:
             pair = min(way.start, way.end), max(way.start, way.end)
-            kinds[SIMILAR][pair] = _at(around.near.steps, way.place)
+            kinds[SIMILAR][pair] = _at(system.near.steps, way.place)
         elif way.event == SIGNED:
-            kinds[SIGNED][way.start, way.end] = _steps_of_code(way.code, around.unit)
+            kinds[SIGNED][way.start, way.end] = _steps_of_code(way.code, system.unit)
     arms = np.unique(np.array([arm for some in kinds.values() for pair in some for arm in pair], np.int64))
     rows = [
         row
@@ -212,15 +214,15 @@ class Between(NamedTuple):
         return Between(self.known.among(kept), int(np.searchsorted(kept, self.arm)))
 
 
-def _between(around: Field, place: int, sizes: tuple[int, ...] = _SIZES) -> Between | None:
+def _between(system: ConstraintSystem, place: int, sizes: tuple[int, ...] = _SIZES) -> Between | None:
     """Return few arms and relations that show an arm between two others; None if a few hundred do not."""
     before = 0
     for size in sizes:
-        places = around.nearest(np.array([place]), size)
+        places = system.nearest(np.array([place]), size)
         if len(places) == before:
             break
         before = len(places)
-        ball = hypothesis(around, places)
+        ball = hypothesis(system, places)
         ball = replace(
             ball, links=ball.links[:0], link_steps=ball.link_steps[:0]
         )  # ranges cannot be reflected
@@ -269,7 +271,7 @@ def _shrink(found: Between) -> Between:
     return Between(fewer.known.with_relations(np.sort(kept)), fewer.arm)
 
 
-def _steps(side: SideInformation, around: Field, found: Between) -> tuple[Step, ...]:
+def _steps(side: SideInformation, system: ConstraintSystem, found: Between) -> tuple[Step, ...]:
     known, arm = found.known, found.arm
     graph, bounds = Graph(known), found.bounds()
     assert bounds is not None
@@ -281,8 +283,8 @@ def _steps(side: SideInformation, around: Field, found: Between) -> tuple[Step, 
     needed |= {edge.order for edge in down if edge.order >= 0}
     chain = orders_before(graph, needed)
     number = {order.rank: at for at, order in enumerate(chain, 1)}
-    names = [side.label(int(around.arms[place])) for place in known.arms]
-    sizes = Sizes(side, around)
+    names = [side.label(int(system.arms[place])) for place in known.arms]
+    sizes = Sizes(side, system)
 
     def link(edge: Edge) -> Link:
         start, end = names[edge.start], names[edge.end]

@@ -37,7 +37,7 @@ _NEVER = 2**62
 
 def look_everywhere(
     codes: growth_kernel.Codes,
-    classes: growth_kernel.Classes,
+    classes: growth_kernel.OrientationClasses,
     frame: growth_kernel.Frame,
     number: int,
     reference: int,

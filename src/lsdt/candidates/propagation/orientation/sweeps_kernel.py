@@ -10,9 +10,9 @@ import numpy as np
 
 from lsdt.candidates.propagation.orientation.growth_kernel import (
     FAR,
-    Classes,
     Codes,
     Frame,
+    OrientationClasses,
     came_from,
     join_by,
     learn,
@@ -39,7 +39,7 @@ def _mark(starts: Array, others: Array, arm: int, marks: Array) -> None:
 @compiled
 def sweep_frame(
     c: Codes,
-    k: Classes,
+    k: OrientationClasses,
     signs: Array,
     f: Frame,
     grown: int,
@@ -110,7 +110,7 @@ def sweep_frame(
 
 
 @compiled
-def join_forced(c: Codes, k: Classes, f: Frame, grown: int, reference: int, bounds: Array) -> int:
+def join_forced(c: Codes, k: OrientationClasses, f: Frame, grown: int, reference: int, bounds: Array) -> int:
     """Join classes with the growing one if the bounds force the order of one of their pairs.
 
     Return how many were joined; stop after joining class 1.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from lsdt.policies.policy import Begun, Policy
+    from lsdt.policies.policy import Policy, ReadyPolicy
     from lsdt.problems.problems import Instance
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
@@ -181,11 +181,11 @@ def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str
             if "connected" in specification(policy.name).needs and policy.on == "all":
                 _require_everywhere(setting, policy, work)  # connectedness may differ from run to run
             found = steps.of(policy.on)
-            begun = policy.begin(instance.side, model, setting["horizon"], new_stream(0), found)
+            ready = policy.begin(instance.side, model, setting["horizon"], new_stream(0), found)
         except LsdtError as error:
             left_out.append((word, str(error).removeprefix(f"{policy.label} "), math.nan))
             continue
-        step = 0.0 if most is None else _microseconds(begun, instance, setting)
+        step = 0.0 if most is None else _microseconds(ready, instance, setting)
         if most is not None and step > most:
             left_out.append((word, f"more than {most:g} us a step", step))
         else:
@@ -202,10 +202,10 @@ def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
         Situation(whole, problem.rewards.model, setting["horizon"]).require(needs, policy.label)
 
 
-def _microseconds(begun: Begun, instance: Instance, setting: Setting) -> float:
+def _microseconds(ready: ReadyPolicy, instance: Instance, setting: Setting) -> float:
     """Return the processor time of one step; stop early if the policy is clearly too slow."""
     rounds = min(2 * setting["arms"], setting["horizon"])  # by then most arms that are ever played have been
-    coins, means, player = np.random.default_rng(0), instance.means[begun.arms], begun.player
+    coins, means, player = np.random.default_rng(0), instance.means[ready.arms], ready.player
     enough = 1e-6 * rounds * setting["most_microseconds"]
     started, done = 0.0, 0
     for done in range(rounds + 1):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import ContradictionWarning
-from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.plotting.panels import Dot, draw_dots
 from lsdt.policies.offline import offline_step
@@ -140,11 +140,11 @@ def identified(
     """
     instance = draw.instance
     means, law = np.array(instance.means, np.float64), instance.rewards
-    begun = Policy("identify", tolerance=tolerance).begin(
+    ready = Policy("identify", tolerance=tolerance).begin(
         instance.side, law.model, None, new_stream(*key, Purpose.POLICY), draw.found
     )
-    player, gaps = begun.player, means.max() - means
-    ledger = Ledger(
+    player, gaps = ready.player, means.max() - means
+    totals = RunTotals(
         new_stream(*key, Purpose.REWARD),
         np.zeros(2, np.int64),
         np.zeros(2),
@@ -154,18 +154,18 @@ def identified(
         np.zeros(0, np.int64),
     )
     assert law.law is not None
-    world = Setting(begun.arms, means, gaps, law.law, law.scale, law.shape)
+    world = Setting(ready.arms, means, gaps, law.law, law.scale, law.shape)
     state, goal = player.state, math.log(1.0 / delta)
     rule = StoppingRule(instance.side, law.model, tolerance, draw.found)
     counts, sums = np.zeros(len(means), np.int64), np.zeros(len(means))
     tries = 0
     while True:
-        counts[begun.arms], sums[begun.arms] = state.tallies.counts, state.tallies.sums
+        counts[ready.arms], sums[ready.arms] = state.tallies.counts, state.tallies.sums
         verdict = rule.judge(counts, sums)
         if verdict.least >= goal or tries >= most:
             return tries, float(gaps[verdict.arms[verdict.leader]])
         more = min(max(tries // _CHECKS, 1), most - tries)
-        player.play(world, ledger, more)
+        player.play(world, totals, more)
         tries += more
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from lsdt.kernel.jit import Array
     from lsdt.kernel.rewards import RewardModel
-    from lsdt.policies.policy import Begun
+    from lsdt.policies.policy import ReadyPolicy
     from lsdt.problems.rewards import Rewards
     from lsdt.side_information import SideInformation
 
@@ -88,7 +88,7 @@ class RobustPolicy(Policy):
         stream: Array,
         found: Any = None,
         content: Array | None = None,
-    ) -> Begun:
+    ) -> ReadyPolicy:
         """Find the robust candidates, and start the policy on them."""
         robust = candidate_set(side, "triangles", max_wrong="auto")
         inside = Policy(self.name, on="paper")

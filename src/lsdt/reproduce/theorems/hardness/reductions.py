@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.candidates.search.components import Component, components_of, whole_field
+from lsdt.candidates.search.components import Component, components_of, whole_system
 from lsdt.candidates.search.exact_kernel import CAN, UNDECIDED
 from lsdt.reproduce.framework.certificates import makes_best
 from lsdt.reproduce.theorems.hardness.formulas import (
@@ -132,7 +132,7 @@ def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: i
     side = anchor_instance(with_fresh_variable(formula))
     answer = ask(formula, side, literal_arm(n_variables + 1))
     means, coins = rng.random(side.n_arms), int(rng.integers(2**31))
-    usual = whole_field(from_means(means, epsilon).reveal(p, p, coins))
+    usual = whole_system(from_means(means, epsilon).reveal(p, p, coins))
     arm = int(rng.integers(side.n_arms))
     around = next(members for members in components_of(usual, np.arange(side.n_arms)) if arm in members)
     return {
@@ -188,4 +188,4 @@ def _consistent_if_promised(formula: Formula) -> bool | None:
 
 def _whole(side: SideInformation) -> Component:
     """Return all arms as one component, since arm p joins the gadgets."""
-    return Component(whole_field(side), np.arange(side.n_arms))
+    return Component(whole_system(side), np.arange(side.n_arms))

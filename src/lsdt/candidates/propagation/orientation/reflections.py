@@ -1,8 +1,8 @@
 """The two reflections of classes of orders: levels of all arms, means that fit, bounds on gaps.
 
-In a *reflection* (`Image`) the orders of some classes count, as they stand or reversed. Together with similar
-pairs and ranges they bound differences of two means, and shortest paths over these bounds give everything
-that follows: the *level* of an arm is the least bound on how far it lies above the largest mean.
+In a *reflection* (`Reflection`) the orders of some classes count, as they stand or reversed. Together with
+similar pairs and ranges they bound differences of two means, and shortest paths over these bounds give
+everything that follows: the *level* of an arm is the least bound on how far it lies above the largest mean.
 
 **Repair.** The levels are means that satisfy every relation except, perhaps, dissimilar pairs without an
 order in the reflection, the *open* ones. Where few of these fail, either order of each is tried, that of the
@@ -48,7 +48,7 @@ _BLOCK_WORDS = 1_000_000  # of paths at a time
 _MODEL_WORDS = 4_000_000  # of all models together, besides the first of each reflection
 
 
-class Image:
+class Reflection:
     """One of the two reflections of some classes: the levels of all arms below the largest mean.
 
     Attributes
@@ -61,7 +61,9 @@ class Image:
         An arm of a contradiction, or -1.
     """
 
-    def __init__(self, codes: kernel.Codes, classes: kernel.Classes, chosen: list[int], sign: int) -> None:
+    def __init__(
+        self, codes: kernel.Codes, classes: kernel.OrientationClasses, chosen: list[int], sign: int
+    ) -> None:
         self._codes, self._classes = codes, classes
         kept = np.zeros(len(classes.root), np.int8)
         kept[chosen] = sign
@@ -160,7 +162,7 @@ class Image:
         )
         return np.flatnonzero(wrong)
 
-    def fitting(self, wanted: NDArray[np.bool_], most_open: int) -> Image | None:
+    def fitting(self, wanted: NDArray[np.bool_], most_open: int) -> Reflection | None:
         """Return a reflection whose means satisfy every relation and make some of the wanted arms the best.
 
         None if none is found, or if more than `most_open` arms are in open pairs that fail.
@@ -198,8 +200,8 @@ class Image:
                     return [(arm, place)]
         return []
 
-    def _copy(self) -> Image:
-        other = Image.__new__(Image)
+    def _copy(self) -> Reflection:
+        other = Reflection.__new__(Reflection)
         other.__dict__.update(self.__dict__)
         other.levels, other._counts = self.levels.copy(), self._counts.copy()
         other.signs = self.signs.copy()
@@ -382,22 +384,22 @@ def _gaps_together(
     return gaps
 
 
-def find_all(images: list[Image]) -> None:
+def find_all(reflections: list[Reflection]) -> None:
     """Find the levels and counts of all reflections, on all cores."""
-    for one in images:
+    for one in reflections:
         one.find_levels()
 
     def work(first: int, last: int) -> None:
-        for one in images[first:last]:
+        for one in reflections[first:last]:
             if one.wrong < 0:
                 one.count_strict()
 
-    is_long = any(len(one.levels) >= _MANY_ARMS for one in images)
-    over_blocks(work, len(images), 2 if is_long else _ALL)
+    is_long = any(len(one.levels) >= _MANY_ARMS for one in reflections)
+    over_blocks(work, len(reflections), 2 if is_long else _ALL)
 
 
 def find_models(
-    images: list[Image],
+    reflections: list[Reflection],
     left: NDArray[np.bool_],
     largest: float | None,
     fits: Callable[[NDArray[np.float64]], bool],
@@ -406,16 +408,16 @@ def find_models(
 ) -> tuple[list[NDArray[np.float64]], NDArray[np.bool_]]:
     """Return means that satisfy every relation, and which of the arms `left` are the best of one of them.
 
-    `largest` is as for `Image.means`, `most_open` as for `Image.fitting`; `fits` says whether means satisfy
-    the relations as stated, before they were rounded to steps.
+    `largest` is as for `Reflection.means`, `most_open` as for `Reflection.fitting`; `fits` says whether means
+    satisfy the relations as stated, before they were rounded to steps.
     """
     models: list[NDArray[np.float64]] = []
     is_proven = np.zeros(len(left), bool)
-    most = min(_MOST_MODELS, len(images) + _MODEL_WORDS // max(len(left), 1))
-    for image in images:
-        wanted = left & (image.levels == 0)
+    most = min(_MOST_MODELS, len(reflections) + _MODEL_WORDS // max(len(left), 1))
+    for reflection in reflections:
+        wanted = left & (reflection.levels == 0)
         while wanted.any() and len(models) < most and not is_over():
-            found = image.fitting(wanted, most_open)
+            found = reflection.fitting(wanted, most_open)
             if found is None:
                 break
             means = found.means(largest)

@@ -26,7 +26,7 @@ class Question(NamedTuple):
     why: str
 
 
-class Stage(NamedTuple):
+class KnownPairs(NamedTuple):
     """Rows and columns stand for `arms`, ascending.
 
     `similar` and `apart` are what is known; `better` has a True where the arm of the row is known to have the
@@ -52,10 +52,10 @@ class Stage(NamedTuple):
         return Question(int(self.arms[first]), int(self.arms[second]), float(gain), why)
 
 
-def make_stage(
+def known_pairs(
     side: SideInformation, better: NDArray[np.int64], left: NDArray[np.int64], wanted: int
-) -> Stage:
-    """Return the stage for information about arms, and pairs of which the first is better, by index.
+) -> KnownPairs:
+    """Return what is known, for information about arms, and pairs of which the first is better, by index.
 
     With more arms than fit, those with most relations are on it, and some that may be the best: first those
     that nothing is known to be similar to.
@@ -79,7 +79,7 @@ def make_stage(
     over = _matrix(better, place, len(arms), both_ways=False)
     apart &= ~similar
     deep = order_classes(similar, apart).deep
-    return Stage(arms, similar, apart, over, is_left[arms], deep)
+    return KnownPairs(arms, similar, apart, over, is_left[arms], deep)
 
 
 def _matrix(
