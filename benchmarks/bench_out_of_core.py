@@ -55,7 +55,7 @@ def in_memory(path: Path) -> list[int]:
     return np.intersect1d(lsdt.candidate_set(side, "triangles").arms, pairs).tolist()
 
 
-def in_duckdb(path: Path, limit: int, most_on_disk: list[int]) -> lsdt.CandidateSet:
+def in_duckdb(path: Path, limit: int, most_on_disk: list[int]) -> lsdt.candidates.CandidateSet:
     """Find the candidates in DuckDB; append how many MB its temporary files held at most."""
     import threading
 
@@ -86,7 +86,7 @@ def pairs_in_duckdb(n_arms: int = _ARMS, pairs_each: int = _PAIRS_EACH, limit: i
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "pairs.parquet"
         n_pairs = write_pairs(path, n_arms, pairs_each)
-        found: list[lsdt.CandidateSet] = []
+        found: list[lsdt.candidates.CandidateSet] = []
         on_disk: list[int] = []
         started = process_time()
         peak = peak_mib(lambda: found.append(in_duckdb(path, limit, on_disk)))

@@ -34,7 +34,7 @@ def launch(seed: int, delay: int, rounds: int, change: int | None = None, gaussi
     rng, side = np.random.default_rng([seed, 7]), lsdt.SideInformation(2, epsilon=0.1)
     law = lsdt.rewards.gaussian(1.0) if gaussian else "bernoulli"
     agent = lsdt.Agent(side, "ts_gaussian" if gaussian else "ts", rewards=law, seed=seed)
-    late: dict[int, tuple[lsdt.Decision, float]] = {}
+    late: dict[int, tuple[lsdt.agent.Decision, float]] = {}
     found, failed = None, np.zeros(2, bool)
     for turn in range(rounds):
         decision = agent.ask()

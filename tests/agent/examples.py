@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import lsdt
-from lsdt.agent import agent as agent_module
-from lsdt.agent import snapshot
+from lsdt.agent import agent as agent_module, snapshot
 from lsdt.agent.epochs import Epochs
 from lsdt.agent.journal import insert_batch
 

@@ -11,10 +11,10 @@ import lsdt
 from agent.examples import MEANS, SIDE, Clock, applied, goes_on_alike, played
 from lsdt.agent.half_life import checked_half_life
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.policies.registry import BUILT_IN, specification
+from lsdt.policies.registry import BUILT_IN, specification_of
 from lsdt.storage import open_store
 
-FORGETTING = [name for name in BUILT_IN if specification(name).fill is not None]
+FORGETTING = [name for name in BUILT_IN if specification_of(name).fill is not None]
 ARMS = lsdt.SideInformation(2, arm_ids=["tea", "juice"], epsilon=0.2)
 
 

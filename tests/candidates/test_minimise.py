@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lsdt.candidates.minimise import Budget, fewest, minimise
 from naive.minimise import minimal_proofs, one_at_a_time

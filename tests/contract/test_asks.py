@@ -12,7 +12,7 @@ from lsdt.kernel import tournament
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.state import field_kinds
 from lsdt.policies.parts import cost_order
-from lsdt.policies.registry import specification
+from lsdt.policies.registry import specification_of
 from lsdt.replays.runner import replay_once
 from lsdt.storage import Event, Kind, open_store
 from naive.replay import replayed
@@ -26,7 +26,7 @@ OPEN = lsdt.SideInformation(25, epsilon=0.2)
 # What `select` may write to: how far a scan has come, games of a tournament, where a solver goes on.
 _CLOSURE = {
     *("costs.champion", "costs.point", "costs.cost", "costs.slope", "costs.cheapest", "costs.least"),
-    *("costs.known", "costs.bound", "costs.behind", "costs.behind_from", "costs.behind_to"),
+    *("costs.known", "costs.bound", "costs.dominated_by", "costs.dominated_from", "costs.dominated_to"),
 }
 _EVIDENCE = {
     *("point", "value", "slope", "cheapest", "least", "known", "bound", "stands", "evidence"),
@@ -149,7 +149,7 @@ def test_draws_do_not_change_one_another(variant, players):
 
 def sides(variant):
     """The side information to try a policy on: without relations, all arms are candidates."""
-    needs = specification(variant.partition(":")[0]).needs
+    needs = specification_of(variant.partition(":")[0]).needs
     return [SIDE] if "complete" in needs else [SIDE, OPEN]
 
 

@@ -15,7 +15,7 @@ import lsdt
 import lsdt._html as html
 from lsdt.candidates.proofs import RangeRelation, ThresholdRelation
 from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.registry import specification
+from lsdt.policies.registry import specification_of
 from lsdt.service.client import RemoteDecision, StoppingAnswer
 from lsdt.side_information.examples import example
 
@@ -133,7 +133,7 @@ def values():
     yield lsdt.recognise(lsdt.complete(4, [(0, 1), (0, 2), (0, 3)], arm_ids=IDS[:4]))
     yield lsdt.recognise(full)
     yield from (agent, decision, agent.rewards, agent.best(), agent.best().runners_up[0], agent.stopping())
-    yield from (agent.extend(side), lsdt.Situation(side, agent.rewards))
+    yield from (agent.extend(side), lsdt.policies.Situation(side, agent.rewards))
     yield from (result, replay, lsdt.identify(problem, budget=50), *policies, lsdt.Policy("lsdt_psi"))
     asked = lsdt.next_pairs(lsdt.SideInformation(4, arm_ids=IDS[:4]), n=2)
     yield from (asked, asked.questions[0], lsdt.Inquiry(side))
@@ -161,7 +161,7 @@ def values():
         lsdt.theory.graves_lai_constant(full, means),
         lsdt.theory.upper_bound_csi(full, means, horizon=100),
     )
-    for rule in (specification("ucb1"), specification("lsdt_psi")):
+    for rule in (specification_of("ucb1"), specification_of("lsdt_psi")):
         yield from (rule, *rule.parameters)
 
 
@@ -205,7 +205,7 @@ def test_large_values_show_a_sample_and_say_so():
         assert "and 99,976 more" in words
     found = lsdt.candidate_set(lsdt.from_means(means, 0.01))
     assert "found.explain(arm)" in read(found._repr_html_())
-    numbers = lsdt.GapBounds(np.arange(1e6), np.full(10**6, np.inf))
+    numbers = lsdt.candidates.GapBounds(np.arange(1e6), np.full(10**6, np.inf))
     assert "1,000,000 numbers from 0 to 1e+06" in read(numbers._repr_html_())
     assert "1,000,000 numbers, none finite" in read(numbers._repr_html_())
     many = lsdt.Agent(lsdt.SideInformation(100_000), policy="ucb1")

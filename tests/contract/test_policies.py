@@ -17,7 +17,7 @@ from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.policy import parse_policy
-from lsdt.policies.registry import BUILT_IN, specification
+from lsdt.policies.registry import BUILT_IN, specification_of
 from lsdt.policies.specification import Choice
 
 ROOT = Path(__file__).parent.parent.parent
@@ -67,7 +67,7 @@ def test_plays_allowed_arms_and_the_same_seed_gives_the_same_run(variant):
         first, again = (trajectory(ready(variant, model=model), rewards(law, HORIZON)) for _ in range(2))
         assert first == again, law
         assert set(first) <= set(range(25)), law
-        if specification(variant.partition(":")[0]).offline:
+        if specification_of(variant.partition(":")[0]).offline:
             assert set(first) <= set(lsdt.candidate_set(SIDE, method="paper").arms.tolist()), law
 
 
@@ -144,7 +144,7 @@ def test_inputs_are_left_untouched(variant):
 def test_a_bad_parameter_is_named(name):
     with pytest.raises(lsdt.errors.InvalidInput, match=rf"{name} has no parameter 'nonsense'"):
         lsdt.Policy(name, nonsense=1)
-    for parameter in specification(name).parameters:
+    for parameter in specification_of(name).parameters:
         for wrong in ("nonsense", float("nan"), -1.0, True):
             with pytest.raises(lsdt.errors.InvalidInput, match=f"{name}: {parameter.name} must be .*; got"):
                 lsdt.Policy(name, **{parameter.name: wrong})
@@ -153,7 +153,7 @@ def test_a_bad_parameter_is_named(name):
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_flags_say_what_the_state_has(name):
     """A policy that eliminates keeps who is left; one that truncates cannot start again from sums."""
-    declared = specification(name)
+    declared = specification_of(name)
     assert declared.eliminates == ({"alive", "gone_at"} <= set(declared.state._fields))
     words = {
         word for each in declared.parameters if isinstance(each, Choice) for word in each.truncating_words

@@ -12,7 +12,7 @@ from contract.test_policies import GAUSSIAN, HORIZON, MEANS, MODELS, SIDE, VARIA
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.policies.prior import learn_rewards
-from lsdt.policies.registry import BUILT_IN, specification
+from lsdt.policies.registry import BUILT_IN, specification_of
 from lsdt.storage import open_store
 from side_by_side import learn_one_by_one
 
@@ -33,7 +33,7 @@ def learned_plainly(start, arms, rewards):
 
 def test_which_policies_cannot_take_a_prior():
     """By hand: those that count rounds of their own, or drop arms for good."""
-    assert {name for name in BUILT_IN if specification(name).why_no_prior} == WITHOUT_PRIOR
+    assert {name for name in BUILT_IN if specification_of(name).why_no_prior} == WITHOUT_PRIOR
 
 
 @pytest.mark.parametrize("variant", WITH_PRIOR)
@@ -89,7 +89,7 @@ def test_an_agent_with_a_prior_survives(variant):
 
 @pytest.mark.parametrize("name", sorted(WITHOUT_PRIOR))
 def test_the_others_refuse_and_say_which_can(name):
-    reason = specification(name).why_no_prior
+    reason = specification_of(name).why_no_prior
     with pytest.raises(Unsupported, match=f"{name} cannot start with known rewards: {reason}; .*ucb1, ts, "):
         lsdt.Policy(name, prior_weight=0.5)
     known = {"prior": (ARMS, REWARDS)}

@@ -342,7 +342,7 @@ def test_code_whose_source_nobody_can_read_is_not_kept():
 
 def test_every_built_in_policy_has_a_stamp():
     for name in lsdt.policies.available():
-        specification = lsdt.policies.registry.specification(name)
+        specification = lsdt.policies.registry.specification_of(name)
         assert sources_stamp(specification.state, specification.select, specification.update) is not None
 
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numba
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lsdt.kernel.random import coin_key, coin_threshold, pair_coin
 from naive.coins import coin

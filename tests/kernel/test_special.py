@@ -6,8 +6,7 @@ import numba
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lsdt.kernel import special
 from naive.worlds import coin_kl, kl_upper

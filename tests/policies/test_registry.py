@@ -89,7 +89,8 @@ plays = lsdt.simulate(problem, "stubborn", 20, 6, n_jobs=1).plays("stubborn")
 print(*(int(arm) for arm in plays.argmax(axis=1)))
 for number in range(6):
     instance = problem.draw(0, number)
-    print(int(np.diff(lsdt.Situation(instance.side, instance.rewards.model).similar.indptr).argmax()))
+    situation = lsdt.policies.Situation(instance.side, instance.rewards.model)
+    print(int(np.diff(situation.similar.indptr).argmax()))
 """
 
 
@@ -152,7 +153,7 @@ def test_registering():
     with pytest.raises(InvalidInput, match=r"takes an lsdt.policies.Specification \(docs/.*\); got str"):
         lsdt.policies.register("ucb1")
     with pytest.raises(InvalidInput, match="there is a built-in policy 'ucb1'"):
-        lsdt.policies.register(lsdt.policies.registry.specification("ucb1"))
+        lsdt.policies.register(lsdt.policies.registry.specification_of("ucb1"))
 
 
 class MeansState(NamedTuple):

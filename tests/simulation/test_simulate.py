@@ -377,7 +377,7 @@ def test_compilation_is_not_counted_as_playing(tmp_path):
 import lsdt
 problem = lsdt.problems.given([.1, .5, .9], lsdt.from_means([.1, .5, .9], .5))
 result = lsdt.simulate(problem, ["moss", lsdt.Policy("moss", on="paper")], 20, 3, n_jobs=1)
-entry = lsdt.policies.registry.specification("moss").entries().play
+entry = lsdt.policies.registry.specification_of("moss").entries().play
 print(len(entry.signatures))
 """
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -11,8 +11,7 @@ import pytest
 
 import lsdt
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
-from lsdt.storage import Event, Kind, migrations, open_store
-from lsdt.storage import postgresql as postgresql_module
+from lsdt.storage import Event, Kind, migrations, open_store, postgresql as postgresql_module
 from postgresql_server import frozen
 
 

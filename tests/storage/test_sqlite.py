@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
-from lsdt.storage import Event, Kind, migrations, open_store
-from lsdt.storage import sqlite as sqlite_module
+from lsdt.storage import Event, Kind, migrations, open_store, sqlite as sqlite_module
 from lsdt.storage.file_systems import network_file_system
 
 ASK = Event(Kind.ASK, 1, 0, 3)

@@ -34,10 +34,10 @@ def drinks() -> lsdt.SideInformation:
 
 def candidates(side: lsdt.SideInformation) -> Sequence[str | int]:
     found = lsdt.candidate_set(side, method="auto")
-    assert_type(found, lsdt.CandidateSet)
+    assert_type(found, lsdt.candidates.CandidateSet)
     assert_type(found.arms, NDArray[np.int64])
     why = found.explain("coffee")
-    assert_type(why, lsdt.Explanation)
+    assert_type(why, lsdt.candidates.Explanation)
     assert_type(why.text, str)
     return found.arm_ids
 
@@ -45,10 +45,10 @@ def candidates(side: lsdt.SideInformation) -> Sequence[str | int]:
 def live(side: lsdt.SideInformation) -> str | int:
     agent = lsdt.Agent(side, policy=lsdt.Policy("ucb1"), rewards="bernoulli", seed=1)
     decision = agent.ask()
-    assert_type(decision, lsdt.Decision)
-    assert_type(agent.ask(2), list[lsdt.Decision])
+    assert_type(decision, lsdt.agent.Decision)
+    assert_type(agent.ask(2), list[lsdt.agent.Decision])
     agent.tell(decision, 1.0)
-    assert_type(agent.best(), lsdt.Recommendation)
+    assert_type(agent.best(), lsdt.agent.Recommendation)
     return decision.arm_id
 
 
@@ -62,7 +62,7 @@ def remote(url: str) -> str | int:
         tell(decision, 1.0)
         assert_type(agent.tell_many([(decision.id, 1)]), tuple[int, int])
         assert_type(agent.stopping(delta=0.1), StoppingAnswer)
-        assert_type(lsdt.Client.best(agent, n_runners_up=1), lsdt.Recommendation)
+        assert_type(lsdt.Client.best(agent, n_runners_up=1), lsdt.agent.Recommendation)
         return decision.arm_id
 
 
@@ -72,7 +72,7 @@ async def awaited(url: str) -> tuple[int, int]:
         one, many = await asyncio.gather(agent.ask(), agent.ask(2))
         assert_type(one, RemoteDecision)
         assert_type(many, list[RemoteDecision])
-        assert_type(await agent.best(), lsdt.Recommendation)
+        assert_type(await agent.best(), lsdt.agent.Recommendation)
         return await agent.tell_many((each, 1.0) for each in (one, *many))
 
 

@@ -7,10 +7,14 @@ do one thing each: `recommendation`, `stopping`, `suspects`, `drift`, `extension
 `half_life` lets rewards fade; `asked_order` puts late rewards where they belong.
 """
 
-from lsdt.agent.agent import Agent
-from lsdt.agent.decisions import Decision
-from lsdt.agent.extension import Extension
-from lsdt.agent.recommendation import ArmEstimate, Recommendation
-from lsdt.agent.stopping import Stopping
+import lazy_loader
 
-__all__ = ["Agent", "ArmEstimate", "Decision", "Extension", "Recommendation", "Stopping"]
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "Agent",
+    "ArmEstimate",
+    "Decision",
+    "Extension",
+    "Recommendation",
+    "Stopping",
+]

@@ -36,15 +36,10 @@ from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
 from lsdt.agent.stopping import Stopping, likely_tallies, stopping
 from lsdt.agent.suspects import suspects_frame
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked, Unsupported, counted
-from lsdt.policies.offline import OfflineSteps, offline_step
-from lsdt.policies.prior import checked_weight
-from lsdt.policies.situation import checked_horizon
-from lsdt.problems.rewards import Rewards, checked_rewards
-from lsdt.side_information import SideInformation
-from lsdt.side_information.layouts.subset import with_epsilon
-from lsdt.storage import Event, Kind, now
-from lsdt.storage.events import event_of
-from lsdt.storage.forks import FORKED, watch_forks
+from lsdt.policies import OfflineSteps, checked_horizon, checked_weight, offline_step
+from lsdt.problems import Rewards, checked_rewards
+from lsdt.side_information import SideInformation, with_epsilon
+from lsdt.storage import FORKED, Event, Kind, event_of, now, watch_forks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -55,9 +50,9 @@ if TYPE_CHECKING:
 
     from lsdt.agent.extension import Extension
     from lsdt.candidates import CandidateSet, Explanation
-    from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel import RewardModel
     from lsdt.policies import Policy
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
     from lsdt.storage import Entry, Lease, Store
 
 _MOST_AT_ONCE = 10**6  # decisions of one ask

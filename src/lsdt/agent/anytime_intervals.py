@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.agent.learner import Learner
-    from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel import RewardModel
 
 _HALVINGS = 60
 _RISK = 0.05

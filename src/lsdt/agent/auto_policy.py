@@ -6,13 +6,11 @@ import warnings
 from typing import TYPE_CHECKING
 
 from lsdt.errors import ContradictionWarning
-from lsdt.policies import Policy
-from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.policy import parse_policy, refuse_object
-from lsdt.side_information.layouts.stores import PairStore, WindowStore
+from lsdt.policies import OfflineSteps, Policy, parse_policy, refuse_object
+from lsdt.side_information import PairStore, WindowStore
 
 if TYPE_CHECKING:
-    from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel import RewardModel
     from lsdt.side_information import SideInformation
 
 AS_TOLD = "asked for"  # the reason for a policy that the user names

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.errors import InvalidFile, LsdtError
-from lsdt.kernel.checksums import checksum
-from lsdt.side_information.io.arrays import as_words
+from lsdt.kernel import checksum
+from lsdt.side_information import as_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.kernel.rewards import RewardModel
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.kernel import RewardModel
+    from lsdt.side_information import ArmId, SideInformation
     from lsdt.storage import Event
 
 

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.agent.learner import Learner
-    from lsdt.kernel.rewards import RewardModel
-    from lsdt.side_information.arms import ArmId
+    from lsdt.kernel import RewardModel
+    from lsdt.side_information import ArmId
 
 _COLUMNS: dict[str, Any] = {
     "arm": object,

@@ -14,20 +14,25 @@ from lsdt._html import card, fold, name_list
 from lsdt.agent.auto_policy import AS_TOLD, choose_policy, with_remark
 from lsdt.agent.binary_format import encode_frame, own_errors, parse
 from lsdt.errors import InvalidFile, InvalidInput, Unsupported, counted
-from lsdt.policies.offline import OfflineSteps
-from lsdt.side_information import SideInformation, merge
-from lsdt.side_information.io.arrays import fingerprint, side_as_arrays, side_of_arrays
-from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
-from lsdt.side_information.layouts.stores import known_store
-from lsdt.side_information.layouts.subset import with_known_epsilon
-from lsdt.storage.events import Event, Kind
+from lsdt.policies import OfflineSteps
+from lsdt.side_information import (
+    SideInformation,
+    adjacency_of_pairs,
+    fingerprint,
+    known_store,
+    merge,
+    side_as_arrays,
+    side_of_arrays,
+    with_known_epsilon,
+)
+from lsdt.storage import Event, Kind
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.agent.learner import Learner
     from lsdt.policies import Policy
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 _MAGIC, _FORMAT = b"LSDTSIDE", 1
 

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lsdt.agent import snapshot
 from lsdt.agent.extension import side_mark
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
-from lsdt.storage import Event, Kind, new_epoch, now
-from lsdt.storage.events import CLOSING
+from lsdt.storage import CLOSING, Event, Kind, new_epoch, now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

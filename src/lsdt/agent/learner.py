@@ -21,24 +21,18 @@ from lsdt.agent.epochs import Epochs
 from lsdt.agent.half_life import Fading, HalfLife
 from lsdt.agent.tally_delta import TallyDelta, renumber_tally, tally_delta_of_bytes
 from lsdt.errors import InvalidFile, InvalidInput
-from lsdt.kernel.checksums import checksum
-from lsdt.kernel.random import Purpose, new_stream
-from lsdt.kernel.state import state_of
-from lsdt.policies.policy import ReadyPolicy
-from lsdt.policies.prior import learn_rewards, prior_of, weight_of_prior
-from lsdt.policies.registry import refuse_forgetting
-from lsdt.side_information.io.arrays import as_words
-from lsdt.storage.events import Event, Kind, event_of
+from lsdt.kernel import Purpose, checksum, new_stream, state_of
+from lsdt.policies import ReadyPolicy, learn_rewards, prior_of, refuse_forgetting, weight_of_prior
+from lsdt.side_information import as_words
+from lsdt.storage import Event, Kind, event_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from lsdt.kernel.rewards import RewardModel
-    from lsdt.kernel.state import Packed
-    from lsdt.policies import Policy
-    from lsdt.policies.offline import OfflineSteps
+    from lsdt.kernel import Packed, RewardModel
+    from lsdt.policies import OfflineSteps, Policy
     from lsdt.side_information import SideInformation
     from lsdt.storage import Entry
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from lsdt.agent import snapshot
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.policies.registry import BUILT_IN, specification
+from lsdt.policies import BUILT_IN, specification_of
 
 if TYPE_CHECKING:
     from lsdt.agent.learner import Learner
     from lsdt.agent.tally_delta import TallyDelta
-    from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel import RewardModel
     from lsdt.side_information import SideInformation
 
 
@@ -69,7 +69,7 @@ def joint_delta(learner: Learner, others: list[RewardTally]) -> TallyDelta:
 
 
 def _can_merge(name: str) -> bool:
-    declared = specification(name)
+    declared = specification_of(name)
     return declared.learns_from_sums and not declared.why_no_prior
 
 

@@ -9,13 +9,10 @@ from lsdt.agent import snapshot
 from lsdt.agent.half_life import checked_half_life
 from lsdt.agent.journal import LocalJournal, SharedJournal
 from lsdt.errors import InvalidFile, InvalidInput
-from lsdt.policies.policy import parse_policy
-from lsdt.problems.rewards import checked_rewards
-from lsdt.side_information import SideInformation
-from lsdt.side_information.io.arrays import fingerprint
-from lsdt.side_information.layouts.subset import with_epsilon
-from lsdt.storage import Store, open_store
-from lsdt.storage.store import another, checked_name
+from lsdt.policies import parse_policy
+from lsdt.problems import checked_rewards
+from lsdt.side_information import SideInformation, fingerprint, with_epsilon
+from lsdt.storage import Store, another, checked_name, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,15 +21,15 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lsdt.kernel.samples import evenly_spread
-from lsdt.policies.mean_posterior import mean_prior, posterior_draws
+from lsdt.kernel import evenly_spread
+from lsdt.policies import mean_prior, posterior_draws
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.agent.learner import Learner
-    from lsdt.kernel.rewards import RewardModel
-    from lsdt.policies.mean_posterior import MeanPrior
+    from lsdt.kernel import RewardModel
+    from lsdt.policies import MeanPrior
     from lsdt.side_information import SideInformation
 
     Floats = NDArray[np.float64]

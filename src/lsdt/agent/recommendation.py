@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lsdt.agent.learner import Learner
     from lsdt.agent.posterior import Posterior
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 
 class Held(Protocol):

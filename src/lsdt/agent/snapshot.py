@@ -21,10 +21,9 @@ from lsdt.agent.epochs import epochs_of_array
 from lsdt.agent.half_life import HalfLife, checked_half_life
 from lsdt.agent.learner import Learner, PriorTallies
 from lsdt.errors import InvalidFile, InvalidInput
-from lsdt.kernel.rewards import RewardModel, Tail
-from lsdt.policies import Policy
-from lsdt.policies.situation import MOST_ROUNDS, checked_horizon
-from lsdt.side_information.io.arrays import exact_array, side_as_arrays, side_of_arrays
+from lsdt.kernel import RewardModel, Tail
+from lsdt.policies import MOST_ROUNDS, Policy, checked_horizon
+from lsdt.side_information import exact_array, side_as_arrays, side_of_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,17 +14,15 @@ import numpy as np
 from lsdt._validation import checked_share_inside
 from lsdt.agent.anytime_intervals import before_open_decisions
 from lsdt.errors import Unsupported, counted
-from lsdt.policies.stopping import Ahead, StoppingRule
-from lsdt.policies.tolerance import tolerance_of
+from lsdt.policies import Ahead, StoppingRule, tolerance_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from lsdt.agent.learner import Learner
-    from lsdt.policies.stopping import Verdict
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.policies import Verdict
+    from lsdt.side_information import ArmId, SideInformation
 
 
 _MOST_OPEN = 0.05  # of the decisions told: with more pending, tries to go would be a guess

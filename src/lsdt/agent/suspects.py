@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt._validation import checked_share
-from lsdt.candidates import excluded_by_order
-from lsdt.candidates.seriation import known_rows
+from lsdt.candidates import excluded_by_order, known_rows
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.side_information.layouts.subset import subset
-from lsdt.side_information.layouts.thresholds import DISTINCT
+from lsdt.side_information import DISTINCT, subset
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from lsdt.agent.learner import Learner
-    from lsdt.candidates.seriation import RelationRows
-    from lsdt.kernel.rewards import RewardModel
+    from lsdt.candidates import RelationRows
+    from lsdt.kernel import RewardModel
     from lsdt.side_information import SideInformation
 
 _HALVINGS = 60

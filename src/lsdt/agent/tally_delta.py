@@ -10,8 +10,8 @@ import numpy as np
 from lsdt._validation import LARGEST_REWARD
 from lsdt.agent.binary_format import encode_frame, own_errors, parse
 from lsdt.errors import InvalidFile
-from lsdt.policies.situation import MOST_ROUNDS
-from lsdt.side_information.io.arrays import exact_array
+from lsdt.policies import MOST_ROUNDS
+from lsdt.side_information import exact_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

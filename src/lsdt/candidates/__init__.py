@@ -11,48 +11,19 @@ how far arms lie below the best, `triangle_survivors` where an empty answer is n
 rules that use only similar and dissimilar pairs.
 """
 
-from lsdt.candidates.candidate_set import candidate_set
-from lsdt.candidates.complete.anchors import Anchors, CandidateClasses, candidate_classes, find_anchors
-from lsdt.candidates.complete.interval_model import UnitIntervalModel
-from lsdt.candidates.complete.proper_order import ProperOrder, proper_order
-from lsdt.candidates.complete.recognition import ForbiddenSubgraph, recognise
-from lsdt.candidates.proofs import Explanation, Relation
-from lsdt.candidates.propagation.gap_bounds import (
-    MOST_BOUNDS,
-    GapBounds,
-    MutualBounds,
-    gap_bounds,
-    mutual_bounds,
-)
-from lsdt.candidates.propagation.method import Stage
-from lsdt.candidates.propagation.order import excluded_by_order
-from lsdt.candidates.result import CandidateSet
-from lsdt.candidates.triangles.conflict import Conflict
-from lsdt.candidates.triangles.range_pairs import read_ranges
-from lsdt.candidates.triangles.rule import triangle_survivors
+import lazy_loader
 
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
-    "MOST_BOUNDS",
-    "Anchors",
-    "CandidateClasses",
     "CandidateSet",
     "Conflict",
     "Explanation",
     "ForbiddenSubgraph",
     "GapBounds",
     "MutualBounds",
-    "ProperOrder",
     "Relation",
     "Stage",
     "UnitIntervalModel",
-    "candidate_classes",
     "candidate_set",
-    "excluded_by_order",
-    "find_anchors",
-    "gap_bounds",
-    "mutual_bounds",
-    "proper_order",
-    "read_ranges",
     "recognise",
-    "triangle_survivors",
 ]

@@ -20,14 +20,14 @@ from lsdt.candidates.search.exact import find_exact
 from lsdt.candidates.search.probing import find_probing
 from lsdt.candidates.triangles.method import find_triangles
 from lsdt.errors import ContradictionWarning
-from lsdt.kernel.jit import compile_seconds
+from lsdt.kernel import compile_seconds
 from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lsdt.candidates.outcome import Outcome
-    from lsdt.side_information.engines import LazyPairs
+    from lsdt.side_information import LazyPairs
 
 
 # One entry and one file per method.
@@ -156,7 +156,7 @@ def candidate_set(
 
 def _pairs_in_engine(value: Any) -> LazyPairs | None:
     """Return pairs that stay in an engine, or None for anything else."""
-    from lsdt.side_information.engines import lazy_pairs_of
+    from lsdt.side_information import lazy_pairs_of
 
     return lazy_pairs_of(value)
 

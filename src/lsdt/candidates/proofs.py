@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 _LEGENDS = (
     "a < leads along a similar pair, [n] is step n",

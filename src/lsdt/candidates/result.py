@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.gap_bounds import GapBounds, MutualBounds
     from lsdt.candidates.propagation.method import Stage
     from lsdt.candidates.triangles.conflict import Conflict
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId, SideInformation
 
 
 class CandidateSet:

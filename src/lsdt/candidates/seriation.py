@@ -25,7 +25,7 @@ import numpy as np
 
 from lsdt.candidates import seriation_kernel as kernel
 from lsdt.errors import TooLarge
-from lsdt.kernel.parallel import over_blocks
+from lsdt.kernel import over_blocks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.arrays import copy_into
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, copy_into, inlined
 
 _FAR = 3.0  # gap between parts that no similar pair joins
 _SCALES = 40

@@ -80,9 +80,9 @@ def add_to(commands: Any, name: str) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from lsdt.plotting.style import check_ending
-    from lsdt.ratings.from_ratings import from_ratings, relations_asked
-    from lsdt.side_information.io.files import checked_ending
+    from lsdt.plotting import check_ending
+    from lsdt.ratings import from_ratings, relations_asked
+    from lsdt.side_information import checked_ending
 
     if options.plot is not None:
         check_ending(Path(options.plot))

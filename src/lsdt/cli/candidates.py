@@ -17,10 +17,8 @@ from lsdt.errors import ContradictionWarning, InvalidInput, counted, listed, sug
 if TYPE_CHECKING:
     import argparse
 
-    from lsdt.candidates import CandidateSet
-    from lsdt.candidates.proofs import Explanation
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.candidates import CandidateSet, Explanation
+    from lsdt.side_information import ArmId, SideInformation
 
 _SHOWN = 20
 _WIDTH = 100
@@ -86,7 +84,7 @@ def run(options: argparse.Namespace) -> None:
     """Run the command; everything that can be checked is checked before the work."""
     side = read_pairs(options, "candidates")
     if options.plot is not None:
-        from lsdt.plotting.style import check_ending
+        from lsdt.plotting import check_ending
 
         check_ending(Path(options.plot))
     if options.table is not None:

@@ -65,7 +65,7 @@ def add_to(commands: Any, name: str) -> None:
 def run(options: argparse.Namespace) -> None:
     """Run the command; everything that can be checked is checked before the work."""
     from lsdt._validation import checked_whole
-    from lsdt.explorer.page import check_page_path
+    from lsdt.explorer import check_page_path
 
     most_proofs = checked_whole(options.proofs, "proofs", 0)
     side = read_pairs(options, "explore")
@@ -105,8 +105,7 @@ def _title(options: argparse.Namespace) -> str:
 
 def _content(side: SideInformation, options: argparse.Namespace, most_proofs: int) -> dict[str, Any]:
     from lsdt.candidates import candidate_set
-    from lsdt.explorer import page_content
-    from lsdt.explorer.playground import playground
+    from lsdt.explorer import page_content, playground
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContradictionWarning)  # a note on the page says it

@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _in_store(options: argparse.Namespace) -> dict[str, Any]:
-    from lsdt.service.keys import KeyRing, add_key, open_again, remove_key
+    from lsdt.service import KeyRing, add_key, open_again, remove_key
     from lsdt.storage import open_store
 
     try:
@@ -111,7 +111,7 @@ def _in_store(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _over_http(options: argparse.Namespace) -> dict[str, Any]:
-    from lsdt.service.client import Client
+    from lsdt.service import Client
 
     with Client(options.service, os.environ.get("LSDT_KEY")) as client:
         if options.action == "add":

@@ -9,7 +9,7 @@ from lsdt.cli.titles import add_titles_option
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lsdt.ratings.log import RatingLog
+    from lsdt.ratings import RatingLog
 
 
 def add_log_options(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:

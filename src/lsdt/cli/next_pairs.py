@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from lsdt.identification import Inquiry, NextPairs, PairQuestion
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId, SideInformation
 
     Judge = Callable[[PairQuestion], str | None]
 

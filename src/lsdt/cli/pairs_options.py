@@ -58,7 +58,7 @@ def read_pairs(options: argparse.Namespace, command: str) -> SideInformation:
     if options.example is not None:
         if options.complete or options.columns:
             raise InvalidInput("--complete and --columns say how to read a file; an example needs neither")
-        from lsdt.side_information.examples import example
+        from lsdt.side_information import example
 
         return example(options.example)
     from lsdt.side_information import load

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from lsdt.ratings import EventLog, RatingLog
-    from lsdt.replays.result import ReplayResult
+    from lsdt.replays import ReplayResult
 
 _DESCRIPTION = """\
 Estimate what policies would have earned on the ratings of a log, and rank them.
@@ -193,7 +193,7 @@ def _side(options: argparse.Namespace) -> Any:
     if options.side == "none":
         return None
     if options.side in ("interval", "paper"):
-        from lsdt.ratings.from_ratings import from_ratings, relations_asked
+        from lsdt.ratings import from_ratings, relations_asked
 
         rules = {**rule_arguments(options), "rule": options.side, "seed": options.seed}
         return partial(from_ratings, **{**rules, "relations": relations_asked(rules)})

@@ -17,10 +17,7 @@ from lsdt.errors import InvalidFile, counted
 if TYPE_CHECKING:
     import argparse
 
-    from lsdt.reproduce import Reproduction, Request
-    from lsdt.reproduce.framework.claims import Claim
-    from lsdt.reproduce.framework.experiment import Experiment
-    from lsdt.reproduce.framework.part import Part
+    from lsdt.reproduce import Claim, Experiment, Part, Reproduction, Request
 
 _DESCRIPTION = """\
 Redo every figure and table of the paper and judge every claim of its text, with numbers.
@@ -97,7 +94,7 @@ def add_to(commands: Any, name: str) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command; everything that can be checked is checked before the work."""
     if options.where_is_jester:
-        from lsdt.ratings.datasets.jester import where_to_get_jester
+        from lsdt.ratings import where_to_get_jester
 
         print(where_to_get_jester())
         return 0
@@ -107,8 +104,7 @@ def run(options: argparse.Namespace) -> int:
     if options.out is None:
         options.out = _folder(options)
     _check_options(options)
-    from lsdt.reproduce import reproduce
-    from lsdt.reproduce.registry import experiments
+    from lsdt.reproduce import experiments, reproduce
 
     request = _request(options)
     display = _Display(experiments(options.only, options.beyond), request.replications, quiet=options.json)
@@ -141,8 +137,7 @@ def _folder(options: argparse.Namespace) -> str:
 
 
 def _request(options: argparse.Namespace) -> Request:
-    from lsdt.reproduce import Request
-    from lsdt.reproduce.framework.experiment import BEYOND_REPLICATIONS, REPLICATIONS
+    from lsdt.reproduce import BEYOND_REPLICATIONS, REPLICATIONS, Request
 
     usual = BEYOND_REPLICATIONS if options.beyond else REPLICATIONS
     replications = options.replications or (_QUICK if options.quick else _FULL if options.full else usual)
@@ -152,7 +147,7 @@ def _request(options: argparse.Namespace) -> Request:
 
 def _check_options(options: argparse.Namespace) -> None:
     from lsdt._validation import checked_jobs, checked_seed, checked_whole
-    from lsdt.reproduce.framework.experiment import MOST_REPLICATIONS
+    from lsdt.reproduce import MOST_REPLICATIONS
 
     if options.replications is not None:
         checked_whole(options.replications, "replications", 1, MOST_REPLICATIONS)
@@ -183,7 +178,7 @@ def _command(options: argparse.Namespace) -> str:
 
 
 def _list_parts(as_json: bool, beyond: bool) -> None:
-    from lsdt.reproduce.registry import experiments
+    from lsdt.reproduce import experiments
 
     parts = experiments(beyond=beyond)
     if as_json:
@@ -256,7 +251,7 @@ class _Display:
 
 def _print(done: Reproduction, display: _Display) -> None:
     """Print the claims that do not hold, or only in part, and why; then counts, times and the page's path."""
-    from lsdt.reproduce.framework.claims import VERDICTS
+    from lsdt.reproduce import VERDICTS
 
     print()
     for claims in done.claims.values():

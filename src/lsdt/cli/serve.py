@@ -10,7 +10,7 @@ from lsdt.errors import InvalidInput
 if TYPE_CHECKING:
     import argparse
 
-    from lsdt.service.hosting import Service
+    from lsdt.service import Service
 
 _DESCRIPTION = """\
 Serve decisions over HTTP: agents that several processes share, in one durable store.
@@ -88,8 +88,7 @@ def run(options: argparse.Namespace) -> None:
     """Serve until told to end."""
     if options.log_level not in ("debug", "info", "warning", "error"):
         raise InvalidInput(f"log_level must be debug, info, warning or error; got {options.log_level!r}")
-    from lsdt.service.server import serve, start_log  # first: its error says which package is missing
-    from lsdt.service.settings import Settings
+    from lsdt.service import Settings, serve, start_log  # first: its error says which package is missing
 
     start_log(options.log_level)
     settings = Settings(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from lsdt.policies.policy import Policy
+    from lsdt.policies import Policy
     from lsdt.problems import UniformProblem
     from lsdt.simulation import SimulationResult
 
@@ -96,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if not options.policies:
         raise InvalidInput("say which policies to compare with --policies; lsdt simulate --list shows all")
-    from lsdt.policies.policy import parse_policy
+    from lsdt.policies import parse_policy
 
     policies, problem = [parse_policy(word) for word in options.policies], _problem(options)
     _check_options(options)
@@ -157,10 +157,9 @@ def _check_options(options: argparse.Namespace) -> None:
 
 
 def _list_policies(as_json: bool) -> None:
-    from lsdt.policies import available
-    from lsdt.policies.registry import specification
+    from lsdt.policies import available, specification_of
 
-    declared = [specification(name) for name in available()]
+    declared = [specification_of(name) for name in available()]
     if as_json:
         print(json.dumps([_policy_as_json(policy) for policy in declared], indent=2))
         return
@@ -231,7 +230,7 @@ def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print(result: SimulationResult) -> None:
-    from lsdt.plotting.regret import problem_text
+    from lsdt.plotting import problem_text
 
     print(f"problem     {problem_text(result)}")
     runs = counted(result.replications, "replication")
@@ -241,7 +240,7 @@ def _print(result: SimulationResult) -> None:
 
 
 def _print_table(result: SimulationResult, t: int) -> None:
-    from lsdt.plotting.regret import legend_text
+    from lsdt.plotting import legend_text
 
     table = result.summary(t).sort_values("regret")
     names = [legend_text(result, label) for label in table.index]

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId, SideInformation
 
 
 def add_titles_option(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,11 @@
 and writes it.
 """
 
-from lsdt.explorer.content import page_content
-from lsdt.explorer.page import render_page, write_page
+import lazy_loader
 
-__all__ = ["page_content", "render_page", "write_page"]
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "page_content",
+    "render_page",
+    "write_page",
+]

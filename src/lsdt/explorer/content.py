@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.candidates.reasons import CANDIDATE, NAMES, reasons_of
+from lsdt.candidates import CANDIDATE, NAMES, reasons_of
 from lsdt.errors import counted
-from lsdt.plotting.candidate_line import line_form
+from lsdt.plotting import line_form
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

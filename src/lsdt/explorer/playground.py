@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.side_information import SideInformation, from_means
-from lsdt.side_information.examples import ARMS, EPSILON, MEANS
+from lsdt.side_information import ARMS, EPSILON, MEANS, SideInformation, from_means
 
 EPSILONS = tuple(round(0.03 + 0.02 * step, 2) for step in range(15))  # EPSILON is one of them
 SHARES = tuple(round(0.1 * step, 1) for step in range(11))

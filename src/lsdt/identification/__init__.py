@@ -4,7 +4,6 @@
 about, and an `Inquiry` asks on, answer by answer; how pairs are chosen is in `questions/`.
 """
 
-from lsdt.identification.identify import Identification, identify
-from lsdt.identification.inquiry import Inquiry, NextPairs, PairQuestion, next_pairs
+import lazy_loader
 
-__all__ = ["Identification", "Inquiry", "NextPairs", "PairQuestion", "identify", "next_pairs"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,12 +11,11 @@ from lsdt._progress import ProgressBar
 from lsdt._validation import checked_number, checked_seed, checked_share_inside, checked_whole
 from lsdt.agent import Agent
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.kernel.random import Purpose, new_stream, seed_words
-from lsdt.policies.policy import Policy, parse_policy
-from lsdt.problems.own import checked_problem, is_problem
-from lsdt.problems.rewards import checked_rewards
+from lsdt.kernel import Purpose, new_stream, seed_words
+from lsdt.policies import Policy, parse_policy
+from lsdt.problems import checked_problem, checked_rewards, is_problem
 from lsdt.side_information import SideInformation
-from lsdt.simulation.single_reward_kernel import draw_several
+from lsdt.simulation import draw_several
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,10 +24,9 @@ if TYPE_CHECKING:
 
     from lsdt._progress import Progress
     from lsdt.agent import Stopping
-    from lsdt.kernel.rewards import Records
-    from lsdt.problems.problems import Instance, Problem
-    from lsdt.problems.rewards import Rewards
-    from lsdt.side_information.arms import ArmId
+    from lsdt.kernel import Records
+    from lsdt.problems import Instance, Problem, Rewards
+    from lsdt.side_information import ArmId
 
     # Tries several arms: their numbers and their ids, and the reward of each.
     Trial = Callable[[list[int], list[ArmId]], list[Any]]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
     Cost = float | Callable[[ArmId, ArmId], float] | None
     Thresholds = tuple[NDArray[np.float64], NDArray[np.float64]]

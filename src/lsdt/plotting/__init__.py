@@ -5,11 +5,14 @@ matplotlib Axes to draw into and returns it, and a function that returns the num
 the kinds of figures in the report; `style` sets how all plots look, and saves them.
 """
 
-from lsdt.plotting.arms import plot_arms
-from lsdt.plotting.candidates import plot_candidates
-from lsdt.plotting.check import plot_check
-from lsdt.plotting.epsilon import plot_epsilon
-from lsdt.plotting.regret import plot_regret
-from lsdt.plotting.style import save
+import lazy_loader
 
-__all__ = ["plot_arms", "plot_candidates", "plot_check", "plot_epsilon", "plot_regret", "save"]
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "plot_arms",
+    "plot_candidates",
+    "plot_check",
+    "plot_epsilon",
+    "plot_regret",
+    "save",
+]

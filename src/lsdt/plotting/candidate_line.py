@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates import recognise
-from lsdt.candidates.reasons import CANDIDATE, NAMES, reasons_of
-from lsdt.candidates.seriation import fit_line, lay_out
+from lsdt.candidates import CANDIDATE, NAMES, fit_line, lay_out, reasons_of, recognise
 from lsdt.plotting.graph_layout import shorten
 from lsdt.plotting.style import COLOURS, INK, RULE, axes_or_new, inches, wrap_text
-from lsdt.side_information.layouts.stores import WindowStore
+from lsdt.side_information import WindowStore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -21,7 +21,7 @@ from lsdt.plotting.style import (
     wrap_text,
     write_title,
 )
-from lsdt.side_information.layouts.stores import WindowStore
+from lsdt.side_information import WindowStore
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

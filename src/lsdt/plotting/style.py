@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure as Figure  # re-exported for annotations
+    from matplotlib.figure import Figure
 
 ENDINGS = (".svg", ".png", ".pdf")
 WIDTH = 9.0  # inches, 864 pixels: fits the report's column of 56 rem

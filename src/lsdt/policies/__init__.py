@@ -5,9 +5,16 @@ before the first round, `prior` the rewards that it may learn before. The polici
 `classic/`, `graph/` and `beyond/`; what several share is in `parts/`.
 """
 
-from lsdt.policies.always import constant
-from lsdt.policies.policy import Policy
-from lsdt.policies.registry import available, register
-from lsdt.policies.specification import Choice, Number, Specification
+import lazy_loader
 
-__all__ = ["Choice", "Number", "Policy", "Specification", "available", "constant", "register"]
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "Choice",
+    "Number",
+    "Policy",
+    "Situation",
+    "Specification",
+    "available",
+    "constant",
+    "register",
+]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.state import pack
+from lsdt.kernel import pack
 from lsdt.policies.policy import Player, ReadyPolicy
 from lsdt.policies.specification import Specification
 
@@ -14,12 +14,9 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.candidates import CandidateSet
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.rewards import RewardModel
-    from lsdt.kernel.state import Allowed, Whole
+    from lsdt.kernel import Allowed, Array, RewardModel, Whole
     from lsdt.policies.situation import Situation
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId, SideInformation
 
 ALWAYS = "always"
 

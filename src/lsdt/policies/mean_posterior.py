@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.random import new_stream
+from lsdt.kernel import new_stream
 from lsdt.policies.mean_posterior_kernel import move_all, squeeze
 from lsdt.policies.parts.mean_draws import (
     MOST_REPAIRS,
@@ -30,8 +30,7 @@ from lsdt.policies.parts.mean_draws import (
     size_of,
 )
 from lsdt.policies.parts.mean_draws_kernel import RewardEvidence, repair
-from lsdt.side_information import SideInformation
-from lsdt.side_information.layouts.subset import subset
+from lsdt.side_information import SideInformation, subset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,7 @@ import math
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled
-from lsdt.kernel.random import uniform
+from lsdt.kernel import Array, compiled, uniform
 from lsdt.policies.parts.mean_draws_kernel import (
     DrawnRelations,
     RewardEvidence,

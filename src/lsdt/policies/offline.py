@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lsdt._validation import checked_word
-from lsdt.candidates import CandidateSet, candidate_set
-from lsdt.candidates.candidate_set import CHOICES, method_for
+from lsdt.candidates import CHOICES, CandidateSet, candidate_set, method_for
 
 if TYPE_CHECKING:
     from lsdt.side_information import SideInformation

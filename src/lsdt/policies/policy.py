@@ -12,15 +12,21 @@ from lsdt._html import card, facts, html_table
 from lsdt._validation import checked_share
 from lsdt.candidates import read_ranges
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import compile_seconds
-from lsdt.kernel.random import Purpose
-from lsdt.kernel.state import STREAM_WORDS, check_values, pack, pack_many, state_of, unpack
+from lsdt.kernel import (
+    STREAM_WORDS,
+    Purpose,
+    check_values,
+    compile_seconds,
+    pack,
+    pack_many,
+    state_of,
+    unpack,
+)
 from lsdt.policies.offline import checked_on, offline_step
-from lsdt.policies.registry import BUILT_IN, WHERE_TO_READ, refuse_prior, specification
+from lsdt.policies.registry import BUILT_IN, WHERE_TO_READ, refuse_prior, specification_of
 from lsdt.policies.situation import Situation
 from lsdt.policies.specification import Specification
-from lsdt.side_information import SideInformation
-from lsdt.side_information.layouts.subset import subset
+from lsdt.side_information import SideInformation, subset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,10 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateClasses, CandidateSet
-    from lsdt.kernel.drivers import Entries, ReplayLog, ReplayTrace, RunTotals, Setting
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.rewards import RewardModel
-    from lsdt.kernel.state import Packed
+    from lsdt.kernel import Array, Entries, Packed, ReplayLog, ReplayTrace, RewardModel, RunTotals, Setting
 
 _TOSS = int(Purpose.TOSS)
 
@@ -172,7 +175,7 @@ class Policy:
     ) -> None:
         if not isinstance(name, str):
             refuse_object(name)
-        self._specification = specification(name)
+        self._specification = specification_of(name)
         self.name = name
         if on is not None and self._specification.offline:
             raise InvalidInput(

@@ -14,17 +14,15 @@ import numpy as np
 
 from lsdt._validation import check_sizes, checked_share
 from lsdt.errors import InvalidInput, counted
-from lsdt.kernel.random import Purpose, seed_words
+from lsdt.kernel import Purpose, seed_words
 from lsdt.policies.policy import Player
 from lsdt.policies.registry import refuse_prior
-from lsdt.ratings.evidence import warn_of
-from lsdt.ratings.fingerprint import share_of_prior
-from lsdt.ratings.log import RatingLog, as_log
+from lsdt.ratings import RatingLog, as_log, share_of_prior, warn_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel import RewardModel
     from lsdt.policies.policy import ReadyPolicy
     from lsdt.side_information import SideInformation
 

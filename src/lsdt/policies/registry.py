@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from lsdt._validation import check_kind, checked_word
 from lsdt.errors import InvalidInput, Unsupported, suggest
-from lsdt.kernel.state import field_kinds
+from lsdt.kernel import field_kinds
 from lsdt.policies.specification import Specification
 
 # The paper's own, its baselines, and later ones; each with the module that declares it.
@@ -113,7 +113,7 @@ def _check_declaration(declared: Specification) -> None:
             pass
 
 
-def specification(name: str) -> Specification:
+def specification_of(name: str) -> Specification:
     """Return what is declared of a policy, or say which names there are."""
     if name in _ADDED:
         return _ADDED[name]
@@ -127,7 +127,7 @@ def specification(name: str) -> Specification:
 
 def refuse_forgetting(name: str) -> NoReturn:
     """Say that a policy cannot forget, and which can."""
-    others = [each for each in BUILT_IN if specification(each).fill is not None]
+    others = [each for each in BUILT_IN if specification_of(each).fill is not None]
     raise Unsupported(
         f"{name} cannot forget: it keeps more of its rewards than counts and sums that may fade; those that "
         f"can are {', '.join(others)}"
@@ -136,7 +136,7 @@ def refuse_forgetting(name: str) -> NoReturn:
 
 def refuse_prior(name: str, reason: str) -> NoReturn:
     """Say why a policy cannot start with known rewards, and which can."""
-    others = [each for each in BUILT_IN if not specification(each).why_no_prior]
+    others = [each for each in BUILT_IN if not specification_of(each).why_no_prior]
     raise Unsupported(
         f"{name} cannot start with known rewards: {reason}; those that can are {', '.join(others)} "
         f"(in a study, lsdt.Policy({name!r}, prior_weight=0) starts without them)"

@@ -14,16 +14,13 @@ from lsdt._html import fields_card
 from lsdt._validation import checked_whole
 from lsdt.candidates import CandidateSet, MutualBounds, candidate_set, mutual_bounds
 from lsdt.errors import TooLarge, Unsupported
-from lsdt.side_information.layouts.ranges import IGNORED, WITHOUT
-from lsdt.side_information.layouts.stores import WindowStore
-from lsdt.side_information.layouts.thresholds import DISTINCT
+from lsdt.side_information import DISTINCT, IGNORED, WITHOUT, WindowStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.kernel.rewards import RewardModel
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.kernel import RewardModel
+    from lsdt.side_information import Adjacency, SideInformation
 
 MOST_ROUNDS = 10**15
 _MOST_PAIRS = 2 * 10**8  # similar pairs that a policy walks along
@@ -75,7 +72,7 @@ class Situation:
     --------
     >>> import lsdt
     >>> from lsdt.kernel.rewards import RewardModel
-    >>> lsdt.Situation(lsdt.SideInformation(3), RewardModel("bernoulli", .5)).n_arms
+    >>> lsdt.policies.Situation(lsdt.SideInformation(3), RewardModel("bernoulli", .5)).n_arms
     3
     """
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from lsdt._html import fields_card
 from lsdt._validation import LARGEST_REWARD, checked_number, checked_word, number_in_words
 from lsdt.errors import InvalidInput, suggest
-from lsdt.kernel.drivers import Entries, define_rule, entries_of
+from lsdt.kernel import Entries, define_rule, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import SimpleNamespace
 
     from lsdt.candidates import CandidateClasses
-    from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel import RewardModel
     from lsdt.policies.situation import Situation
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.errors import ContradictionWarning, Unsupported
-from lsdt.kernel.state import copy_state
+from lsdt.kernel import copy_state
 from lsdt.policies.beyond.identify import first_state
 from lsdt.policies.offline import offline_step
 from lsdt.policies.parts.evidence_tangents import learn_all
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
-    from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel import RewardModel
     from lsdt.policies.beyond.identify import IdentifyState
     from lsdt.side_information import SideInformation
 

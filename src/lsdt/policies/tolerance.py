@@ -9,7 +9,7 @@ import numpy as np
 from lsdt._validation import checked_number
 from lsdt.candidates import MutualBounds
 from lsdt.errors import Unsupported
-from lsdt.side_information.layouts.stores import PairStore
+from lsdt.side_information import PairStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

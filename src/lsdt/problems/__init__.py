@@ -4,18 +4,9 @@
 when there are very many arms, and `own` accepts user-defined problems.
 """
 
-from lsdt.problems.problems import (
-    GivenProblem,
-    Instance,
-    Problem,
-    SparseProblem,
-    UniformProblem,
-    from_ratings,
-    given,
-    sparse,
-    uniform,
-)
+import lazy_loader
 
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "GivenProblem",
     "Instance",

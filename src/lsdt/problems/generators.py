@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from lsdt.kernel.random import Purpose, new_streams
+from lsdt.kernel import Purpose, new_streams
 
 _CHUNK = 256
 _FACTOR = 0x2360ED051FC65DA44385DF649FCCF645

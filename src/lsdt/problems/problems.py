@@ -21,11 +21,11 @@ from lsdt._validation import (
     checked_size,
 )
 from lsdt.errors import InvalidInput
-from lsdt.kernel.random import Purpose, seed_words
+from lsdt.kernel import Purpose, seed_words
 from lsdt.problems.generators import problem_generator
 from lsdt.problems.rewards import Rewards, checked_rewards, recorded
 from lsdt.problems.sparse_pairs import draw_pairs
-from lsdt.ratings.log import as_log
+from lsdt.ratings import as_log
 from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:

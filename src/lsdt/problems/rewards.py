@@ -20,9 +20,10 @@ import numpy as np
 from lsdt._html import fields_card
 from lsdt._validation import check_sizes, checked_spread, checked_word
 from lsdt.errors import InvalidInput, suggest
-from lsdt.kernel.rewards import (
+from lsdt.kernel import (
     BERNOULLI_LAW,
     EXPONENTIAL_LAW,
+    FAMILIES,
     GAUSSIAN_LAW,
     LAPLACE_LAW,
     PARETO_LAW,
@@ -32,7 +33,6 @@ from lsdt.kernel.rewards import (
     RewardModel,
     Tail,
 )
-from lsdt.kernel.special import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

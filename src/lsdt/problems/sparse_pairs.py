@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.kernel.parallel import over_blocks
-from lsdt.kernel.random import CoinPurpose, coin_key
+from lsdt.kernel import CoinPurpose, coin_key, over_blocks
 from lsdt.problems.sparse_pairs_kernel import write_pairs
 
 if TYPE_CHECKING:

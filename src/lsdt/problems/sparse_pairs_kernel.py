@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lsdt.kernel.jit import Array, compiled
-from lsdt.kernel.random import pair_coin
+from lsdt.kernel import Array, compiled, pair_coin
 
 if TYPE_CHECKING:
     import numpy as np

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt._progress import Progress
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from lsdt.ratings.rules.ranges import BETTER, RANGE, WORSE
 from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR
 from lsdt.ratings.statistics.ranking import lower_ends, shrunk_effects
 from lsdt.ratings.undecided import why_undecided
-from lsdt.side_information.arms import ArmNames
+from lsdt.side_information import ArmNames
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lsdt.ratings.statistics.items import ItemStatistics
     from lsdt.ratings.statistics.missingness import Missingness
     from lsdt.ratings.statistics.pairs import PairStatistics
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 _LEVEL = 0.95  # at which the lower ends of all items hold together
 _FEW_RATINGS = 10  # items with fewer are ranked behind the others: their spread is hardly known

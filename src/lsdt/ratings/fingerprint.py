@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.log import RatingLog
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId, SideInformation
 
 _MARKS = 32
 _LEAST_RATINGS = 2  # of a user; one rating compares no two items

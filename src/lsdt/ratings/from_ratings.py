@@ -30,7 +30,7 @@ from lsdt.ratings.statistics.bootstrap import bootstrap_intervals
 from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
 from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
 from lsdt.ratings.undecided import why_undecided
-from lsdt.side_information.layouts.stores import all_pairs
+from lsdt.side_information import all_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,12 +12,11 @@ import numpy as np
 from lsdt._progress import progress_of
 from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checked_word
 from lsdt.errors import InvalidInput, counted
-from lsdt.kernel.memory import require_memory
+from lsdt.kernel import require_memory
 from lsdt.ratings import log_kernel as kernel
 from lsdt.ratings.card import log_card
 from lsdt.ratings.selection import ItemSelection, select_items
-from lsdt.side_information.arms import ArmNames
-from lsdt.side_information.layouts.adjacency import frozen
+from lsdt.side_information import ArmNames, frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from lsdt._progress import Progress
     from lsdt.ratings.reading.columns import LogColumns, TextLayout
     from lsdt.ratings.reading.triples import Triples
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 _SAMPLE = 10_000  # ratings, to find where most of them lie
 _SAME = 1e-9  # of the scale: ratings as near as this count as the same

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.arrays import copy_into
-from lsdt.kernel.jit import Array, compiled
+from lsdt.kernel import Array, compiled, copy_into
 
 
 @compiled

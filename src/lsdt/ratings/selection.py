@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lsdt.ratings.events import EventLog
     from lsdt.ratings.log import RatingLog
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 Log = TypeVar("Log", bound="RatingLog | EventLog")
 

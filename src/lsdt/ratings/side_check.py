@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
     Floats = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from lsdt._files import checked_path
 from lsdt.errors import InvalidFile, InvalidInput, listed
-from lsdt.kernel.memory import require_memory
+from lsdt.kernel import require_memory
 from lsdt.ratings.reading.columns import TextLayout
 from lsdt.ratings.reading.delimited import open_table
 from lsdt.ratings.reading.json_lines import json_object

@@ -9,7 +9,7 @@ import numpy as np
 
 from lsdt.errors import counted
 from lsdt.ratings.engines.source import LogSource
-from lsdt.side_information.layouts.stores import all_pairs
+from lsdt.side_information import all_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -5,9 +5,6 @@ trained on and those tested, `log_rows` is the log as replays read it, `off_poli
 `policy_value` applies them to a randomised policy, `result` is the answer, with notes on how to read it.
 """
 
-from lsdt.replays.policy_value import policy_value
-from lsdt.replays.replay import replay
-from lsdt.replays.result import ReplayResult
-from lsdt.replays.runner import ReplayHistory, replay_once
+import lazy_loader
 
-__all__ = ["ReplayHistory", "ReplayResult", "policy_value", "replay", "replay_once"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

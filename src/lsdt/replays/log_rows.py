@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.errors import InvalidInput
-from lsdt.ratings.events import EventLog
-from lsdt.ratings.log import RatingLog, as_log, read_log
+from lsdt.ratings import EventLog, RatingLog, as_log, read_log
 from lsdt.replays.log_rows_kernel import tally_rows
 from lsdt.replays.off_policy import acceptance
 from lsdt.replays.runner import UserRows, compiled_rows
@@ -18,8 +17,7 @@ from lsdt.replays.runner import UserRows, compiled_rows
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId, SideInformation
 
 
 @dataclass(frozen=True, eq=False)

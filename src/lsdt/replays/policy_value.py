@@ -9,15 +9,14 @@ import numpy as np
 
 from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput, counted
-from lsdt.ratings.events import EventLog, read_events
-from lsdt.ratings.log import read_by_default
+from lsdt.ratings import EventLog, read_by_default, read_events
 from lsdt.replays.off_policy import ESTIMATORS, estimates
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 _Z = 1.959963984540054  # of a 95% interval
 _SUM = 1e-6  # by how much the sum of probabilities may differ from 1

@@ -14,27 +14,23 @@ import numpy as np
 from lsdt._progress import without_progress
 from lsdt._validation import checked_flag, checked_jobs, checked_replications, checked_seed, checked_share
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted, suggest
-from lsdt.kernel.memory import require_memory
-from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.prior import weight_of_prior
-from lsdt.policies.situation import checked_horizon
-from lsdt.ratings.from_ratings import from_ratings, relations_asked, relations_of
+from lsdt.kernel import require_memory
+from lsdt.policies import OfflineSteps, checked_horizon, weight_of_prior
+from lsdt.ratings import from_ratings, relations_asked, relations_of
 from lsdt.replays.log_rows import log_rows
 from lsdt.replays.result import ReplayResult, notes_of
 from lsdt.replays.splits import BOUNDED, ReplayStudy, empty_results, load_compiled, play_split
 from lsdt.side_information import SideInformation
-from lsdt.simulation.competitors import BestTrainingMean, checked_competitors
-from lsdt.simulation.simulate import rounds_to_record
-from lsdt.simulation.workers import Token, run_parts
+from lsdt.simulation import BestTrainingMean, Token, checked_competitors, rounds_to_record, run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lsdt._progress import Progress
-    from lsdt.ratings.log import RatingLog
+    from lsdt.ratings import RatingLog
     from lsdt.replays.log_rows import LogRows
     from lsdt.replays.splits import Remark
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 _BYTES_PER_SPLIT = 1000.0  # the call that plays it, and its result
 

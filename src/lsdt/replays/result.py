@@ -10,12 +10,12 @@ import numpy as np
 
 from lsdt._validation import checked_whole, checked_word
 from lsdt.errors import Unsupported, counted
-from lsdt.policies.prior import weight_of_prior
-from lsdt.ratings.from_ratings import from_ratings, relations_asked
+from lsdt.policies import weight_of_prior
+from lsdt.ratings import from_ratings, relations_asked
 from lsdt.replays.off_policy import ESTIMATORS
 from lsdt.replays.splits import WHOLE, ReplayAnswers, divide_users, split_generator
 from lsdt.side_information import SideInformation
-from lsdt.simulation.result import LEVEL, SimulationResult
+from lsdt.simulation import LEVEL, SimulationResult
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,17 +18,16 @@ import numpy as np
 
 from lsdt._validation import checked_choice
 from lsdt.errors import InvalidInput
-from lsdt.kernel.drivers import ReplayLog, ReplayTrace
-from lsdt.policies.policy import Player
-from lsdt.policies.situation import checked_horizon
-from lsdt.ratings.log import RatingLog
+from lsdt.kernel import ReplayLog, ReplayTrace
+from lsdt.policies import Player, checked_horizon
+from lsdt.ratings import RatingLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from lsdt.policies.policy import ReadyPolicy
+    from lsdt.policies import ReadyPolicy
 
 _STEPS = 20_000_000  # rounds times arms between two calls of `stop`
 

@@ -11,19 +11,13 @@ import numpy as np
 from lsdt._progress import without_progress
 from lsdt._validation import check_kind
 from lsdt.errors import InconsistentSideInformation, InvalidInput, NoRelations, Unsupported
-from lsdt.kernel.random import Purpose, new_stream, seed_words
-from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.always import Always
-from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.policy import Policy
-from lsdt.policies.prior import Prior, learn_rewards, weight_of_prior
-from lsdt.ratings.evidence import without_rating_warnings
+from lsdt.kernel import Purpose, RewardModel, new_stream, seed_words
+from lsdt.policies import Always, OfflineSteps, Policy, Prior, learn_rewards, weight_of_prior
+from lsdt.ratings import without_rating_warnings
 from lsdt.replays.off_policy import estimates, kish
 from lsdt.replays.runner import UserRows, replay_once
 from lsdt.side_information import SideInformation, from_means
-from lsdt.simulation.competitors import BestTrainingMean, best_known
-from lsdt.simulation.study import Outcomes
-from lsdt.simulation.workers import Stopped, event_of
+from lsdt.simulation import BestTrainingMean, Outcomes, Stopped, best_known, event_of
 
 if TYPE_CHECKING:
     import threading
@@ -31,13 +25,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.kernel.jit import Array
-    from lsdt.policies.policy import ReadyPolicy
-    from lsdt.ratings.log import RatingLog
+    from lsdt.kernel import Array
+    from lsdt.policies import ReadyPolicy
+    from lsdt.ratings import RatingLog
     from lsdt.replays.log_rows import LogRows
     from lsdt.replays.runner import ReplayHistory
-    from lsdt.simulation.competitors import Competitor
-    from lsdt.simulation.workers import Token
+    from lsdt.simulation import Competitor, Token
 
     SideOf = Callable[[RatingLog], SideInformation]
 

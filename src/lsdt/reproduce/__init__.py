@@ -5,7 +5,11 @@ HTML report, `paper/` the figures and tables, `theorems/` the checks of what is 
 paper does not do.
 """
 
-from lsdt.reproduce.framework.experiment import Request
-from lsdt.reproduce.runner import Reproduction, reproduce
+import lazy_loader
 
-__all__ = ["Reproduction", "Request", "reproduce"]
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "Reproduction",
+    "Request",
+    "reproduce",
+]

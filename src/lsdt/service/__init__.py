@@ -10,3 +10,7 @@ an experiment is from stopping, `metrics` counts, `client` is `lsdt.Client`.
 
 Nothing is imported here: a client needs httpx and no server, a server no httpx.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt._validation import checked_positive, checked_word
 from lsdt.errors import InvalidFile, InvalidInput
-from lsdt.storage import now
-from lsdt.storage.store import checked_name, no_experiment
+from lsdt.storage import checked_name, no_experiment, now
 
 if TYPE_CHECKING:
     from lsdt.storage import Store

@@ -14,7 +14,7 @@ from lsdt.side_information import SideInformation, complete, from_means, load, m
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lsdt.problems.rewards import Rewards
+    from lsdt.problems import Rewards
     from lsdt.service.messages import ExtendRequest, NewExperiment, PolicyChoice, RewardLaw
 
 _LAWS = ("bernoulli", "exponential", "gaussian", "laplace", "pareto", "student_t")

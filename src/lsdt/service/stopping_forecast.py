@@ -18,8 +18,7 @@ from lsdt.service import messages
 from lsdt.service.answers import INTERNAL
 
 if TYPE_CHECKING:
-    from lsdt.agent import Agent
-    from lsdt.agent.drift import Blocked
+    from lsdt.agent import Agent, Blocked
     from lsdt.service.hosting import HostedExperiment
     from lsdt.side_information import SideInformation
 

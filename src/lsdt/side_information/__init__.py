@@ -5,20 +5,14 @@
 features and groups, or merges several; `engines/` works on pairs that stay in a database.
 """
 
-from lsdt.side_information.io.convert import from_frame, from_networkx, from_scipy
-from lsdt.side_information.io.files import load
-from lsdt.side_information.layouts.ranges import PairRanges
-from lsdt.side_information.layouts.thresholds import PairThresholds
-from lsdt.side_information.side_information import SideInformation
-from lsdt.side_information.sources.complete import complete, from_means
-from lsdt.side_information.sources.features import FeatureEvidence, from_features
-from lsdt.side_information.sources.groups import GroupEvidence, from_groups
-from lsdt.side_information.sources.merge import Contradiction, MergeReport, merge
+import lazy_loader
 
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "Contradiction",
     "FeatureEvidence",
     "GroupEvidence",
+    "LazyPairs",
     "MergeReport",
     "PairRanges",
     "PairThresholds",
@@ -27,6 +21,7 @@ __all__ = [
     "from_features",
     "from_frame",
     "from_groups",
+    "from_lazy_frame",
     "from_means",
     "from_networkx",
     "from_scipy",

@@ -4,12 +4,10 @@
 interface, `result` is the answer and `result_files` its folder on disk.
 """
 
-from lsdt.simulation.competitors import best_training_mean
-from lsdt.simulation.result import SimulationResult
-from lsdt.simulation.simulate import simulate
+import lazy_loader
 
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "SimulationResult",
-    "best_training_mean",
     "simulate",
 ]

@@ -11,11 +11,8 @@ import numpy as np
 
 from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.policies.always import ALWAYS, Always
-from lsdt.policies.offline import checked_on
-from lsdt.policies.policy import Policy, ReadyPolicy, parse_policy
-from lsdt.policies.situation import Situation
-from lsdt.side_information.layouts.subset import subset
+from lsdt.policies import ALWAYS, Always, Policy, ReadyPolicy, Situation, checked_on, parse_policy
+from lsdt.side_information import subset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel import Array, RewardModel
     from lsdt.side_information import SideInformation
 
 BEST_TRAINING_MEAN = "best_training_mean"

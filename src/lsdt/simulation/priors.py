@@ -8,13 +8,13 @@ import numpy as np
 
 from lsdt._validation import check_sizes, checked_replications
 from lsdt.errors import InvalidInput
-from lsdt.kernel.random import Purpose, new_stream, seed_words
-from lsdt.policies.prior import Prior, checked_weight, learn_rewards, prior_of, weight_of_prior
+from lsdt.kernel import Purpose, new_stream, seed_words
+from lsdt.policies import Prior, checked_weight, learn_rewards, prior_of, weight_of_prior
 from lsdt.simulation.single_reward_kernel import draw_several, draw_several_recorded
 
 if TYPE_CHECKING:
-    from lsdt.policies.policy import ReadyPolicy
-    from lsdt.problems.problems import Instance, Problem
+    from lsdt.policies import ReadyPolicy
+    from lsdt.problems import Instance, Problem
     from lsdt.simulation.competitors import Competitor
 
 

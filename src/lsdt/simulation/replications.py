@@ -16,12 +16,9 @@ import numpy as np
 from lsdt._validation import check_sizes
 from lsdt.candidates import candidate_classes
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import compile_seconds
-from lsdt.kernel.random import Purpose, new_streams
-from lsdt.policies.offline import OfflineSteps, is_anchors
-from lsdt.policies.policy import Player, Policy, ReadyPolicy
-from lsdt.problems.own import checked_instance
-from lsdt.problems.problems import Instance, UniformProblem
+from lsdt.kernel import Purpose, compile_seconds, new_streams
+from lsdt.policies import OfflineSteps, Player, Policy, ReadyPolicy, is_anchors
+from lsdt.problems import Instance, UniformProblem, checked_instance
 from lsdt.simulation.priors import draw_prior
 
 if TYPE_CHECKING:
@@ -30,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateClasses
-    from lsdt.kernel.jit import Array
-    from lsdt.policies.prior import Prior
+    from lsdt.kernel import Array
+    from lsdt.policies import Prior
     from lsdt.simulation.competitors import Competitor
     from lsdt.simulation.study import Study
 

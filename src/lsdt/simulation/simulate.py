@@ -11,9 +11,9 @@ import numpy as np
 
 from lsdt._validation import checked_jobs, checked_replications, checked_seed, checked_whole
 from lsdt.errors import InvalidInput
-from lsdt.kernel.memory import require_memory
-from lsdt.policies.situation import MOST_ROUNDS, checked_horizon
-from lsdt.problems.own import checked_problem
+from lsdt.kernel import require_memory
+from lsdt.policies import MOST_ROUNDS, checked_horizon
+from lsdt.problems import checked_problem
 from lsdt.simulation.competitors import checked_competitors
 from lsdt.simulation.priors import checked_prior
 from lsdt.simulation.result import SimulationResult
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.problems.problems import Problem
+    from lsdt.problems import Problem
 
 _DEFAULT_CHECKPOINTS = 100
 _BLOCKS = 64  # replications are handed out in about this many blocks,

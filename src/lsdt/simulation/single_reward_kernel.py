@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled
-from lsdt.kernel.rewards import draw_recorded, draw_reward
+from lsdt.kernel import Array, compiled, draw_recorded, draw_reward
 
 
 @compiled

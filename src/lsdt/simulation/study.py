@@ -12,23 +12,21 @@ import numpy as np
 from lsdt._progress import without_progress
 from lsdt._validation import LARGEST_REWARD, checked_choice
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.kernel.drivers import RunTotals, Setting
-from lsdt.kernel.random import new_stream
-from lsdt.kernel.rewards import RECORDED_LAW, RewardModel
-from lsdt.policies.policy import Player, Policy
+from lsdt.kernel import RECORDED_LAW, RewardModel, RunTotals, Setting, new_stream
+from lsdt.policies import Player, Policy
 from lsdt.side_information import from_means
 from lsdt.simulation.priors import learn_prior
 from lsdt.simulation.replications import PolicyFactory, draw_replications
 from lsdt.simulation.single_reward_kernel import draw_one, draw_several_recorded
 from lsdt.simulation.workers import Stopped, event_of
-from lsdt.storage.forks import watch_forks
+from lsdt.storage import watch_forks
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.kernel.jit import Array
-    from lsdt.policies.policy import ReadyPolicy
-    from lsdt.problems.problems import Instance, Problem
+    from lsdt.kernel import Array
+    from lsdt.policies import ReadyPolicy
+    from lsdt.problems import Instance, Problem
     from lsdt.simulation.competitors import Competitor
     from lsdt.simulation.priors import StudyPrior
     from lsdt.simulation.replications import Replication

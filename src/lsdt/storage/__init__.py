@@ -6,9 +6,9 @@ connections of `fail_stop`. `migrations` has the tables, `postgresql_connection`
 `file_systems` and `open_files` guard SQLite's files, and `forks` keeps children from using a parent's store.
 """
 
-from lsdt.storage.events import Entry, Event, Kind, new_epoch, now
-from lsdt.storage.store import ExperimentRecord, Lease, LogCursor, Snapshot, Store, open_store
+import lazy_loader
 
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "Entry",
     "Event",

@@ -9,8 +9,7 @@ import numpy as np
 
 from lsdt._html import fields_card
 from lsdt._validation import checked_share
-from lsdt.candidates import Anchors, find_anchors
-from lsdt.candidates.proofs import check_side_information
+from lsdt.candidates import Anchors, check_side_information, find_anchors
 from lsdt.errors import Unsupported
 
 if TYPE_CHECKING:

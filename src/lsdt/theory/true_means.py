@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates import Anchors, find_anchors
-from lsdt.candidates.proofs import check_side_information
+from lsdt.candidates import Anchors, check_side_information, find_anchors
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.side_information.layouts.stores import WindowStore
+from lsdt.side_information import WindowStore
 from lsdt.theory.lower_bounds.lower_bound_kernel import EndClasses
 
 if TYPE_CHECKING:

@@ -3,12 +3,10 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import lsdt
-from lsdt.candidates.triangles import witnesses as scans
-from lsdt.candidates.triangles import witnesses_kernel
+from lsdt.candidates.triangles import witnesses as scans, witnesses_kernel
 from lsdt.candidates.triangles.conflict import conflict_of
 from lsdt.candidates.triangles.matching_kernel import grow_matching
 from lsdt.candidates.triangles.rule import one_witness

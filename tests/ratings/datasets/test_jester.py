@@ -11,7 +11,7 @@ import pytest
 
 import lsdt
 from lsdt.ratings import load_jester, where_to_get_jester
-from lsdt.ratings.datasets.jester import fingerprint
+from lsdt.ratings.datasets.jester import file_fingerprint
 
 
 def published(n_users=5, seed=0):
@@ -144,7 +144,7 @@ def test_says_what_is_wrong_with_the_file(tmp_path):
         with pytest.raises(lsdt.errors.InvalidFile, match=message):
             load_jester(tmp_path / name)
     with pytest.raises(lsdt.errors.InvalidFile, match=r"cannot read .*none.csv.*133-151"):
-        fingerprint(tmp_path / "none.csv")
+        file_fingerprint(tmp_path / "none.csv")
 
 
 def test_a_sheet_without_its_reader_names_the_extra(tmp_path, monkeypatch):
@@ -175,7 +175,7 @@ def test_the_published_file(jester):
     assert log.counts().min() >= 0.34 * log.n_users
     assert log.ratings.min() >= -10
     assert log.ratings.max() <= 10
-    assert len(fingerprint(jester)) == 64
+    assert len(file_fingerprint(jester)) == 64
 
 
 def test_a_zip_whose_data_are_damaged_is_refused(tmp_path):

@@ -11,8 +11,7 @@ import lsdt
 from lsdt.ratings import item_statistics
 from lsdt.ratings.statistics.items import standard_errors
 from lsdt.ratings.statistics.ranking import lower_ends, shrunk_effects
-from naive.ranking import lower_ends as naive_ends
-from naive.ranking import shrunk_effects as naive_shrunk
+from naive.ranking import lower_ends as naive_ends, shrunk_effects as naive_shrunk
 
 
 def items_of(seed, **sizes):

@@ -13,8 +13,7 @@ from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.plotting import save
 from lsdt.reproduce import Request
-from lsdt.reproduce.beyond.massive import elimination as sweep
-from lsdt.reproduce.beyond.massive import few_rounds as regret
+from lsdt.reproduce.beyond.massive import elimination as sweep, few_rounds as regret
 from lsdt.reproduce.beyond.massive.random_subset import RandomSubset
 from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import Work

@@ -13,8 +13,7 @@ import httpx
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import lsdt
 from agent.examples import applied, replica, write

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from lsdt.errors import InvalidInput
 from lsdt.side_information.io.columns import arms_and_pairs, integers_from_text

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import lsdt
 from lsdt.errors import InconsistentSideInformation, InvalidInput, TooLarge

@@ -20,11 +20,17 @@ from lsdt.candidates.outcome import Classes, Outcome
 from lsdt.candidates.proofs import Explanation, best_means, explain_triangles
 from lsdt.candidates.reasons import CANDIDATE, COMPLETE
 from lsdt.errors import Unsupported
-from lsdt.side_information.layouts.adjacency import frozen
-from lsdt.side_information.layouts.ranges import IGNORED, WITHOUT
-from lsdt.side_information.layouts.thresholds import DISTINCT
-from lsdt.side_information.layouts.windows import TOLERANCE, float_threshold, sorted_rows
-from lsdt.side_information.layouts.windows_kernel import left_ends, right_ends
+from lsdt.side_information import (
+    DISTINCT,
+    IGNORED,
+    TOLERANCE,
+    WITHOUT,
+    float_threshold,
+    frozen,
+    left_ends,
+    right_ends,
+    sorted_rows,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lsdt.kernel.jit import Array, compiled
+from lsdt.kernel import Array, compiled
 
 
 @compiled

@@ -17,16 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.complete import proper_order_kernel as kernel
-from lsdt.kernel.parallel import over_blocks
-from lsdt.side_information.layouts.adjacency import frozen
-from lsdt.side_information.layouts.stores import WindowStore
-from lsdt.side_information.layouts.windows import WindowedOrder
+from lsdt.kernel import over_blocks
+from lsdt.side_information import WindowedOrder, WindowStore, frozen
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information.layouts.adjacency import Adjacency
-    from lsdt.side_information.layouts.stores import Store
+    from lsdt.side_information import Adjacency, Store
 
 
 class ProperOrder(WindowedOrder):

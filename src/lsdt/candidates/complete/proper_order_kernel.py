@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled
+from lsdt.kernel import Array, compiled
 
 
 @compiled

@@ -22,13 +22,12 @@ from lsdt.candidates.complete.interval_model import UnitIntervalModel, model_of_
 from lsdt.candidates.complete.proper_order import proper_order, proper_order_of_store
 from lsdt.candidates.proofs import Relation, check_side_information
 from lsdt.errors import NotUnitInterval, Unsupported
-from lsdt.side_information.layouts.subset import subgraph
+from lsdt.side_information import subgraph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information import Adjacency, SideInformation
 
 _DEGREES = {(1, 1, 1, 3): "claw", (1, 1, 1, 3, 3, 3): "net", (2, 2, 2, 4, 4, 4): "sun"}
 _WIDEST = 3  # the diameter of a net; a claw and a sun have 2

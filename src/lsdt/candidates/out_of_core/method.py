@@ -16,8 +16,7 @@ from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, 
 if TYPE_CHECKING:
     from lsdt.candidates.options import Options
     from lsdt.candidates.propagation.method import Stage
-    from lsdt.side_information.engines import LazyPairs
-    from lsdt.side_information.engines.pair_tables import PairTables
+    from lsdt.side_information import LazyPairs, PairTables
 
 _GOES_ON = "propagation"  # the method in memory that 'auto' goes on with
 
@@ -32,7 +31,7 @@ def find_in_engine(
     pairs: LazyPairs, method: str, options: Options, limits: Limits = USUAL_LIMITS
 ) -> EngineCandidateSet:
     """Run the rules in the engine, read what they leave and go on with it where the method says so."""
-    from lsdt.side_information.engines import open_tables
+    from lsdt.side_information import open_tables
 
     plan = _plan(pairs, method, options)
     started, clock = perf_counter(), Clock(options.timeout)

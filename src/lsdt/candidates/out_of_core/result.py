@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.outcome import Outcome
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
-    from lsdt.side_information.engines import LazyPairs
+    from lsdt.side_information import ArmId, LazyPairs, SideInformation
 
 _MOST_STEPS = 100  # of a chain that explains an exclusion
 

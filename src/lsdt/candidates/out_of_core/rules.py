@@ -23,8 +23,7 @@ from lsdt.candidates.propagation.method import Clock, Stage
 from lsdt.errors import counted
 
 if TYPE_CHECKING:
-    from lsdt.side_information.engines.order_tables import OrderTables
-    from lsdt.side_information.engines.triangle_tables import TriangleTables
+    from lsdt.side_information import OrderTables, TriangleTables
 
 
 class Limits(NamedTuple):

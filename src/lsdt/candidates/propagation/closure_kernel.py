@@ -18,8 +18,7 @@ from lsdt.candidates.propagation.method_kernel import (
     new_scratch,
     reach_all,
 )
-from lsdt.kernel.arrays import ascending, copy_into, least_of
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, ascending, compiled, copy_into, inlined, least_of
 
 _HALF = FAR // 2
 

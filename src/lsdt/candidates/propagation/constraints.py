@@ -16,19 +16,13 @@ from lsdt.candidates.propagation.range_steps import (
     link_rows,
     range_steps,
 )
-from lsdt.kernel.samples import evenly_spread
-from lsdt.side_information.layouts.integer_steps import steps_of
-from lsdt.side_information.layouts.stores import PairStore, WindowStore
-from lsdt.side_information.layouts.subset import subset
+from lsdt.kernel import evenly_spread
+from lsdt.side_information import PairStore, WindowStore, steps_of, subset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.adjacency import Adjacency
-    from lsdt.side_information.layouts.ranges import PairRanges
-    from lsdt.side_information.layouts.stores import Store
-    from lsdt.side_information.layouts.thresholds import Thresholds
+    from lsdt.side_information import Adjacency, PairRanges, SideInformation, Store, Thresholds
 
 # With more relations per arm than this, a part of the arms is enough: a few hundred decide nearly everything.
 _DENSE = 600.0

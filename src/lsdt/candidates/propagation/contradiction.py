@@ -33,7 +33,7 @@ from lsdt.candidates.propagation.derivation import hypothesis, relations_of, shr
 from lsdt.candidates.propagation.exclusion import arms_possible, refutation_around
 from lsdt.candidates.propagation.orientation import connected_parts
 from lsdt.candidates.triangles.conflict import Conflict, conflict_of
-from lsdt.side_information.layouts.stores import PairStore, WindowStore
+from lsdt.side_information import PairStore, WindowStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,8 +9,7 @@ import numpy as np
 
 from lsdt.candidates.propagation.closure_kernel import place_below
 from lsdt.candidates.propagation.method_kernel import FAR
-from lsdt.kernel.arrays import least_of
-from lsdt.kernel.jit import Array, compiled
+from lsdt.kernel import Array, compiled, least_of
 
 _HALF = FAR // 2
 

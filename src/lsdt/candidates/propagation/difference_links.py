@@ -18,16 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates.propagation import difference_links_kernel as kernel
-from lsdt.kernel.memory import require_memory
-from lsdt.side_information.layouts.integer_steps import MOST_QUANTA, common_quantum
-from lsdt.side_information.layouts.stores import PairStore
-from lsdt.side_information.layouts.thresholds import Thresholds
+from lsdt.kernel import require_memory
+from lsdt.side_information import MOST_QUANTA, PairStore, Thresholds, common_quantum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.ranges import PairRanges
+    from lsdt.side_information import PairRanges, SideInformation
 
 _MOST_LEVELS = 2**61  # the largest sum of bounds along all arms; a cycle is noticed before twice that
 _BYTES_PER_LINK = 110.0  # while links are sorted and rounded

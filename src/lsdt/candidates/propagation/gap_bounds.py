@@ -24,8 +24,8 @@ from lsdt.candidates.propagation.method_kernel import FAR, new_scratch
 from lsdt.candidates.propagation.order import order_gaps
 from lsdt.candidates.propagation.range_steps import has_one_unit
 from lsdt.errors import InvalidInput
-from lsdt.kernel.parallel import over_blocks
-from lsdt.side_information.layouts.subset import subset
+from lsdt.kernel import over_blocks
+from lsdt.side_information import subset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

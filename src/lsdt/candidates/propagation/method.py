@@ -49,9 +49,8 @@ from lsdt.candidates.reasons import BETWEEN, CANDIDATE, DERIVED, ORDER, TRIANGLE
 from lsdt.candidates.triangles.range_pairs import note_on_reading
 from lsdt.candidates.triangles.rule import one_witness, smallest_consistent, variant_of
 from lsdt.errors import counted
-from lsdt.kernel.parallel import over_blocks
-from lsdt.kernel.samples import evenly_spread
-from lsdt.side_information.layouts.stores import PairStore
+from lsdt.kernel import evenly_spread, over_blocks
+from lsdt.side_information import PairStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lsdt.candidates.propagation.queues_kernel import dequeue, enqueue, new_queues
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 
 FAR = np.int64(2**60)  # no upper bound
 _UNKNOWN, _BOUNDED, _NEAR = 0, 1, 2

@@ -27,9 +27,7 @@ from lsdt.candidates.propagation.method import (
     notes_on,
     run_propagation,
 )
-from lsdt.side_information.arms import ArmNames
-from lsdt.side_information.layouts.stores import PairStore
-from lsdt.side_information.layouts.subset import subset
+from lsdt.side_information import ArmNames, PairStore, subset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel import Array, inlined
 
 QUEUES = 3
 _CHANGED = 1 << QUEUES

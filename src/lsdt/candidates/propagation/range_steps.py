@@ -18,13 +18,12 @@ import numpy as np
 
 from lsdt.candidates.propagation.difference_links import quanta_of
 from lsdt.candidates.propagation.method_kernel import FAR
-from lsdt.side_information.layouts.thresholds import at_pairs
+from lsdt.side_information import at_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information import Adjacency, SideInformation
 
     Wholes = NDArray[np.int64]
 

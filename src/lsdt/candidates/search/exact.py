@@ -36,7 +36,7 @@ from lsdt.candidates.search.probing import Probing, derive_with_probing
 from lsdt.candidates.search.refutation import contradiction_error, explain_refutation
 from lsdt.candidates.triangles.rule import run_triangles
 from lsdt.errors import TooLarge, Unsupported, counted
-from lsdt.side_information.layouts.ranges import WITHOUT
+from lsdt.side_information import WITHOUT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,8 +17,7 @@ import numpy as np
 
 from lsdt.candidates.propagation.closure_kernel import order_pairs, place_below, tighten
 from lsdt.candidates.propagation.method_kernel import FAR, Constraints, narrow, new_scratch
-from lsdt.kernel.arrays import copy_table, least_of
-from lsdt.kernel.jit import Array, compiled
+from lsdt.kernel import Array, compiled, copy_table, least_of
 
 CANNOT, CAN, UNDECIDED, NO_ROOM = 0, 1, 2, 3
 _HALF = FAR // 2

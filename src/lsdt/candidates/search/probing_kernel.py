@@ -16,8 +16,7 @@ from lsdt.candidates.propagation.closure_kernel import (
     place_below,
 )
 from lsdt.candidates.propagation.method_kernel import Constraints, clear, narrow, new_scratch
-from lsdt.kernel.arrays import ascending, copy_table
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, ascending, compiled, copy_table, inlined
 
 
 @inlined

@@ -15,8 +15,8 @@ import numpy as np
 from lsdt.candidates.minimise import Budget, minimise
 from lsdt.candidates.proofs import Relation, derivation_text, legend, relation_of
 from lsdt.errors import counted
-from lsdt.kernel.samples import evenly_spread
-from lsdt.side_information.layouts.stores import PairStore
+from lsdt.kernel import evenly_spread
+from lsdt.side_information import PairStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

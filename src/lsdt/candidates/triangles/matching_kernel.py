@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 
 
 @compiled

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.triangles.rule import triangle_survivors
-from lsdt.kernel.samples import evenly_spread
-from lsdt.side_information.layouts.ranges import pairs_at
+from lsdt.kernel import evenly_spread
+from lsdt.side_information import pairs_at
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.ranges import PairRanges
+    from lsdt.side_information import PairRanges, SideInformation
 
 _TRIED = 24  # values of epsilon
 

@@ -28,8 +28,8 @@ from lsdt.candidates.triangles.thresholds import (
 )
 from lsdt.candidates.triangles.witnesses import scan_witnesses
 from lsdt.errors import InconsistentSideInformation
-from lsdt.kernel.memory import require_memory
-from lsdt.side_information.layouts.stores import Store, WindowStore
+from lsdt.kernel import require_memory
+from lsdt.side_information import Store, WindowStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

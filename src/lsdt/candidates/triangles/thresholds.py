@@ -23,17 +23,13 @@ from lsdt.candidates.proofs import (
 )
 from lsdt.candidates.triangles import thresholds_kernel as kernel
 from lsdt.candidates.triangles.conflict import Conflict, ThresholdConflict, witness_closure
-from lsdt.kernel.parallel import over_blocks
-from lsdt.side_information.layouts.adjacency import frozen
-from lsdt.side_information.layouts.integer_steps import common_quantum
-from lsdt.side_information.layouts.subset import subset
+from lsdt.kernel import over_blocks
+from lsdt.side_information import common_quantum, frozen, subset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.stores import Store
-    from lsdt.side_information.layouts.thresholds import Thresholds
+    from lsdt.side_information import SideInformation, Store, Thresholds
 
 _MOST_QUANTA = 2**45  # whole numbers that floats add and compare without rounding
 _MOST_ATTEMPTS = 400  # at shrinking a conflict

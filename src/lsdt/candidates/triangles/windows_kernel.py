@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.side_information.layouts.reveal_kernel import CoinLayers, relation_after
+from lsdt.kernel import Array, compiled, inlined
+from lsdt.side_information import CoinLayers, relation_after
 
 
 class SeenWindows(NamedTuple):

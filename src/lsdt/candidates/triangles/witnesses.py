@@ -13,11 +13,8 @@ import numpy as np
 
 from lsdt.candidates.triangles import witnesses_kernel as kernel
 from lsdt.candidates.triangles.windows_kernel import SeenWindows, eliminate_by_windows
-from lsdt.kernel.memory import available_memory
-from lsdt.kernel.parallel import over_blocks
-from lsdt.side_information.layouts.reveal import Reveal
-from lsdt.side_information.layouts.reveal_kernel import write_bits
-from lsdt.side_information.layouts.stores import PairStore, Store, WindowStore
+from lsdt.kernel import available_memory, over_blocks
+from lsdt.side_information import PairStore, Reveal, Store, WindowStore, write_bits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from lsdt.candidates.triangles.matching_kernel import grow_matching, write_pairs
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 
 # A long row is searched by bisection instead of scanned when it is this many times longer than the other.
 _BISECT = 16

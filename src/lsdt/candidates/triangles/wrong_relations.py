@@ -19,16 +19,14 @@ from lsdt.candidates.triangles import witnesses_kernel as kernel
 from lsdt.candidates.triangles.rule import Triangles, no_arm_error
 from lsdt.candidates.triangles.witnesses import scan_rows
 from lsdt.errors import Unsupported, counted
-from lsdt.kernel.memory import require_memory
-from lsdt.kernel.parallel import over_blocks
-from lsdt.side_information.layouts.thresholds import DISTINCT
+from lsdt.kernel import over_blocks, require_memory
+from lsdt.side_information import DISTINCT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.options import Options
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.stores import PairStore
+    from lsdt.side_information import PairStore, SideInformation
 
 
 def run_triangles_at_risk(side: SideInformation, options: Options) -> Triangles:

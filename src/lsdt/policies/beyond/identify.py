@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.special import FAMILIES
+from lsdt.kernel import FAMILIES
 from lsdt.policies.parts.evidence_tangents import (
     begin_leader,
     find_leader,
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.candidates import MutualBounds
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel import Allowed, Array, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import compiled, inlined
-from lsdt.kernel.special import FAMILIES
+from lsdt.kernel import FAMILIES, compiled, inlined
 from lsdt.policies.parts.closure_costs import largest_mean
 from lsdt.policies.parts.closure_tangents import (
     COST_PLACES,
@@ -45,8 +44,7 @@ from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
+    from lsdt.kernel import Allowed, Array, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 _FINEST = 2.0**-40

@@ -24,9 +24,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.seriation import fit_line
-from lsdt.kernel.jit import inlined
-from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence, upper_mean
+from lsdt.candidates import fit_line
+from lsdt.kernel import BERNOULLI, FAMILIES, divergence, inlined, upper_mean
 from lsdt.policies.parts.tallies import Tallies, add_reward, fill_tallies, is_allowed, new_tallies
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
@@ -35,9 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.candidates.seriation import Seriation
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.candidates import Seriation
+    from lsdt.kernel import Allowed, Array, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 _MOST_STEPS = 60  # towards the largest q; where these do not do, the price is flat within rounding

@@ -24,8 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from lsdt.kernel.jit import compiled, inlined
-from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence
+from lsdt.kernel import BERNOULLI, FAMILIES, compiled, divergence, inlined
 from lsdt.policies.parts.closure_costs import entropy, inside
 from lsdt.policies.parts.closure_tangents import (
     COST_PLACES,
@@ -44,8 +43,7 @@ from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel import Allowed, Array, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 _FINEST = 2.0**-36

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import inlined
-from lsdt.kernel.special import FAMILIES, divergence
+from lsdt.kernel import FAMILIES, divergence, inlined
 from lsdt.policies.parts.equal_tallies import HEAP_PLACES, Heaps, change_group, new_heaps
 from lsdt.policies.parts.tallies import Tallies, add_reward, argmax, is_allowed, new_tallies, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
@@ -16,8 +15,7 @@ from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel import Allowed, Array, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.special import FAMILIES
+from lsdt.kernel import FAMILIES
 from lsdt.policies.parts.equal_tallies import HEAP_PLACES, Heaps, change_group, new_heaps
 from lsdt.policies.parts.tallies import (
     Tallies,
@@ -23,8 +23,7 @@ from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Whole, Wholes
+    from lsdt.kernel import Allowed, Array, Real, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 

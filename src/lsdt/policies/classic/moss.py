@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import tournament
-from lsdt.kernel.tournament import mark_changed, new_trees, winner
+from lsdt.kernel import mark_changed, new_trees, tournament, winner
 from lsdt.policies.parts.tallies import Tallies, add_reward, argmax, new_tallies, next_unplayed
 from lsdt.policies.specification import SIGMA, Specification
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
+    from lsdt.kernel import Allowed, Array, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.random import UNIT_DEPTH
+from lsdt.kernel import UNIT_DEPTH
 from lsdt.policies.parts.beta_posteriors import (
     BetaPosteriors,
     beta_draw,
@@ -23,8 +23,7 @@ from lsdt.policies.specification import Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed
+    from lsdt.kernel import Allowed, Array
     from lsdt.policies.situation import Situation
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.random import normal
+from lsdt.kernel import normal
 from lsdt.policies.parts.equal_posteriors import (
     Groups,
     fill_groups,
@@ -21,8 +21,7 @@ from lsdt.policies.specification import SIGMA, Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
+    from lsdt.kernel import Allowed, Array, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 

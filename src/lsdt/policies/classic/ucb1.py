@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import tournament
-from lsdt.kernel.tournament import mark_changed, new_trees, winner
+from lsdt.kernel import mark_changed, new_trees, tournament, winner
 from lsdt.policies.parts.light_tails import NOT_HEAVY, TAILS, B, argmax_light, light_width
 from lsdt.policies.parts.tallies import Tallies, add_reward, argmax_linear, new_tallies, next_unplayed
 from lsdt.policies.parts.truncation import (
@@ -26,8 +25,7 @@ from lsdt.policies.specification import Number, Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel import Allowed, Array, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 

@@ -21,16 +21,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import inlined
-from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence, upper_mean
+from lsdt.kernel import BERNOULLI, FAMILIES, divergence, inlined, upper_mean
 from lsdt.policies.parts.tallies import Tallies, add_reward, is_allowed, new_tallies, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Choice, Specification
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel import Allowed, Array, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 # Room for rounding in the bounds: an arm whose bound is that close to the best index is solved for.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.special import FAMILIES
+from lsdt.kernel import FAMILIES
 from lsdt.policies.classic.imed import imed_index
 from lsdt.policies.parts.tallies import (
     Tallies,
@@ -22,8 +22,7 @@ from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole
+    from lsdt.kernel import Allowed, Array, FixedWholes, Real, Reals, Whole
     from lsdt.policies.situation import Situation
 
 

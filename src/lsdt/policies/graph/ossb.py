@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import inlined
+from lsdt.kernel import inlined
 from lsdt.policies.parts.tallies import Tallies, add_reward, argmax, is_allowed, new_tallies
 from lsdt.policies.specification import SIGMA, Number, Specification
-from lsdt.theory.lower_bounds.lower_bound_kernel import EndClasses, fill_rates, leading_candidate
+from lsdt.theory import EndClasses, fill_rates, leading_candidate
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
+    from lsdt.kernel import Allowed, Array, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 

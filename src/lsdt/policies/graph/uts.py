@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import inlined
-from lsdt.kernel.random import beta, normal
-from lsdt.kernel.special import BERNOULLI, FAMILIES
+from lsdt.kernel import BERNOULLI, FAMILIES, beta, inlined, normal
 from lsdt.policies.parts.beta_posteriors import toss
 from lsdt.policies.parts.tallies import (
     Tallies,
@@ -24,8 +22,7 @@ from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Whole, Wholes
+    from lsdt.kernel import Allowed, Array, FixedWholes, Real, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel import tournament
-from lsdt.kernel.jit import compiled, inlined
-from lsdt.kernel.random import normal
-from lsdt.kernel.special import FAMILIES, upper_mean
-from lsdt.kernel.state import Ragged
-from lsdt.kernel.tournament import mark_changed, new_trees, winner
+from lsdt.kernel import (
+    FAMILIES,
+    Ragged,
+    compiled,
+    inlined,
+    mark_changed,
+    new_trees,
+    normal,
+    tournament,
+    upper_mean,
+    winner,
+)
 from lsdt.policies.parts.light_tails import NOT_HEAVY, SIGMA, TAILS, B, light_width
 from lsdt.policies.parts.tallies import Tallies, add_reward, any_allowed, is_allowed, next_unplayed
 from lsdt.policies.parts.truncation import (
@@ -35,8 +41,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.candidates import CandidateClasses
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel import Allowed, Array, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 # TREES is the index 'ucb' with tournaments, for many classes or arms; LIGHT and HEAVY are the index 'ucb' for

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import compiled, inlined
+from lsdt.kernel import compiled, inlined
 from lsdt.policies.parts.epochs import (
     LAMBDA,
     OVER,
@@ -43,13 +43,12 @@ from lsdt.policies.parts.truncation import (
     truncated_mean,
 )
 from lsdt.policies.specification import Number, Specification
-from lsdt.theory.domination.fractional import solve_domination
+from lsdt.theory import solve_domination
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel import Allowed, Array, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import inlined
+from lsdt.kernel import inlined
 from lsdt.policies.paper.lsdt_csi import Layout, layout_of
 from lsdt.policies.parts.beta_posteriors import (
     BetaPosteriors,
@@ -25,8 +25,7 @@ from lsdt.policies.specification import Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes
+    from lsdt.kernel import Allowed, Array, FixedWholes
     from lsdt.policies.situation import Situation
 
 

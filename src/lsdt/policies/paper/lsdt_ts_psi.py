@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import tournament
-from lsdt.kernel.jit import compiled, inlined
-from lsdt.kernel.special import beta_quantile
-from lsdt.kernel.tournament import mark_changed, new_trees, winner
+from lsdt.kernel import beta_quantile, compiled, inlined, mark_changed, new_trees, tournament, winner
 from lsdt.policies.parts.beta_posteriors import (
     BetaPosteriors,
     beta_draw,
@@ -27,8 +24,7 @@ from lsdt.policies.specification import Choice, Specification
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel import Allowed, Array, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 QUANTILE, LEAST_LIKELY = range(2)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, inlined
-from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH, gamma_from, gamma_width, uniform
+from lsdt.kernel import UNIT_DEPTH, UNIT_WIDTH, Array, gamma_from, gamma_width, inlined, uniform
 from lsdt.policies.parts.equal_posteriors import Groups, move_arm, new_groups
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import Reals
+    from lsdt.kernel import Reals
 
 
 class BetaPosteriors(NamedTuple):

@@ -14,8 +14,7 @@ import math
 
 import numpy as np
 
-from lsdt.kernel.jit import compiled, inlined
-from lsdt.kernel.special import BERNOULLI, divergence
+from lsdt.kernel import BERNOULLI, compiled, divergence, inlined
 from lsdt.policies.parts.gap_rows import Row, term_of
 
 _MOST_STEPS = 200

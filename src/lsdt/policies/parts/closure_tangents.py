@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.special import BERNOULLI
+from lsdt.kernel import BERNOULLI, Array, compiled, inlined
 from lsdt.policies.parts.closure_costs import (
     cheapest_mean,
     entropy,
@@ -50,7 +49,7 @@ from lsdt.policies.parts.tallies import Tallies, add_reward, fill_tallies, new_t
 
 if TYPE_CHECKING:
     from lsdt.candidates import MutualBounds
-    from lsdt.kernel.state import Real, Reals, Whole, Wholes
+    from lsdt.kernel import Real, Reals, Whole, Wholes
 
 _INDEX, _LEFT, _RIGHT = 0, 1, 2
 # Room for rounding: what the tangents leave open by so little is solved for.

@@ -20,8 +20,7 @@ import math
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.special import BERNOULLI
+from lsdt.kernel import BERNOULLI, Array, compiled, inlined
 
 TANGENTS = 3
 _FEWEST_ARMS = 200

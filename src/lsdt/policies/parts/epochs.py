@@ -11,12 +11,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel import Array, inlined
 from lsdt.policies.parts.tallies import any_alive, is_allowed
 from lsdt.policies.specification import Number
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import Allowed
+    from lsdt.kernel import Allowed
 
 LAMBDA = Number("lambda_", 0.125, "the paper's lambda: plays per epoch", above=0.0)
 WHY_NO_PRIOR = "its epochs count plays of their own, and drop arms for good by them"

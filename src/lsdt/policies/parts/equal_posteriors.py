@@ -23,13 +23,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import tournament
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.random import below, gamma_from, normal, uniform
-from lsdt.kernel.special import beta_exceeds, beta_isf, normal_isf, normal_sf
+from lsdt.kernel import (
+    Array,
+    below,
+    beta_exceeds,
+    beta_isf,
+    compiled,
+    gamma_from,
+    inlined,
+    normal,
+    normal_isf,
+    normal_sf,
+    tournament,
+    uniform,
+)
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import Allowed, Reals, Wholes
+    from lsdt.kernel import Allowed, Reals, Wholes
 
 
 class Groups(NamedTuple):

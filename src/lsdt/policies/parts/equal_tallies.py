@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import compiled, inlined
+from lsdt.kernel import compiled, inlined
 from lsdt.policies.parts.equal_posteriors import lower_bound, room_for
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import Reals, Wholes
+    from lsdt.kernel import Reals, Wholes
 
 
 class Heaps(NamedTuple):

@@ -18,9 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.arrays import copy_into
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.special import BERNOULLI
+from lsdt.kernel import BERNOULLI, Array, compiled, copy_into, inlined
 from lsdt.policies.parts.gap_rows import begin_plays, column_entry, column_size, columns_of
 from lsdt.policies.parts.mixture_evidence import (
     NOBODY,

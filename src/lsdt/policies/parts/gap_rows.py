@@ -17,11 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.candidates import MOST_BOUNDS, MutualBounds
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.special import BERNOULLI
+from lsdt.kernel import BERNOULLI, Array, compiled, inlined
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import FixedReals, FixedWholes, Wholes
+    from lsdt.kernel import FixedReals, FixedWholes, Wholes
 
 
 class GapRows(NamedTuple):

@@ -17,15 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.special import BERNOULLI, divergence
+from lsdt.kernel import BERNOULLI, Array, compiled, divergence, inlined
 from lsdt.policies.parts.evidence_tangents import find_leader, rounded
 from lsdt.policies.parts.gap_rows import entry_of, row_of
 from lsdt.policies.parts.mixture_evidence import NOBODY, least_evidence, seen_mean
 from lsdt.policies.parts.tallies import is_allowed
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import Allowed
+    from lsdt.kernel import Allowed
 
 _EDGE = 1e-9  # means of 0 and 1 exactly would be told apart by one reward
 # Nothing is forced before its square in rounds for each arm: every arm played for the first time takes some

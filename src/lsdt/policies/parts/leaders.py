@@ -22,8 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.special import BERNOULLI
+from lsdt.kernel import BERNOULLI, Array, compiled, inlined
 from lsdt.policies.parts.evidence_tangents import best_mean, rounded
 from lsdt.policies.parts.gap_rows import entry_of, narrow_rows, row_of
 from lsdt.policies.parts.mixture_evidence import (

@@ -18,13 +18,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lsdt._validation import LARGEST_REWARD
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 from lsdt.policies import specification
 from lsdt.policies.parts.tallies import is_allowed
 from lsdt.policies.specification import Choice, Number
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import Allowed
+    from lsdt.kernel import Allowed
 
 TAILS = Choice(
     "tails",

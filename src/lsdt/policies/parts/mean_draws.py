@@ -16,8 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
 from lsdt.candidates import ForbiddenSubgraph, recognise
-from lsdt.kernel.random import new_stream
-from lsdt.kernel.samples import evenly_spread
+from lsdt.kernel import evenly_spread, new_stream
 from lsdt.policies.parts.mean_draws_kernel import (
     DrawnRelations,
     all_broken,
@@ -25,7 +24,7 @@ from lsdt.policies.parts.mean_draws_kernel import (
     draw_means,
     repair,
 )
-from lsdt.side_information.layouts.subset import subset
+from lsdt.side_information import subset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

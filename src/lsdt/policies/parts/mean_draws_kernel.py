@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.random import uniform
+from lsdt.kernel import Array, compiled, inlined, uniform
 
 _ALL = 2**62  # more than there are relations
 _TRIES = 8  # places that an arm without a free one is tried at

@@ -45,8 +45,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import compiled, inlined
-from lsdt.kernel.special import BERNOULLI
+from lsdt.kernel import BERNOULLI, compiled, inlined
 from lsdt.policies.parts.closure_costs import newton_step
 from lsdt.policies.parts.gap_rows import row_of, rows_of, term_of
 

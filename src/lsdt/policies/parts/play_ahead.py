@@ -14,10 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.random import beta, new_stream, normal, uniform
-from lsdt.kernel.special import BERNOULLI
-from lsdt.kernel.state import Allowed, copy_state
+from lsdt.kernel import (
+    BERNOULLI,
+    Allowed,
+    Array,
+    beta,
+    compiled,
+    copy_state,
+    inlined,
+    new_stream,
+    normal,
+    uniform,
+)
 from lsdt.policies.parts.evidence_tangents import learn_rewards
 from lsdt.policies.parts.information import arm_to_play, put_interval
 from lsdt.policies.parts.leaders import put_free_evidence

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, inlined
-from lsdt.kernel.special import divergence, upper_mean
+from lsdt.kernel import Array, divergence, inlined, upper_mean
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import Allowed, Reals, Wholes
+    from lsdt.kernel import Allowed, Reals, Wholes
 
 
 class Tallies(NamedTuple):

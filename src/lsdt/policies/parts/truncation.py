@@ -24,15 +24,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 from lsdt.policies.specification import Number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import SimpleNamespace
 
-    from lsdt.kernel.rewards import RewardModel
-    from lsdt.kernel.state import Real, Reals, Wholes
+    from lsdt.kernel import Real, Reals, RewardModel, Wholes
     from lsdt.policies.parts.tallies import Tallies
 
 # The last one is above log t^2 for every t that fits into 64 bits.

@@ -82,7 +82,7 @@ def load_jester(path: str | PathLike[str]) -> RatingLog:
     return RatingLog.from_matrix(_checked_ratings(cells, name), range(1, JOKES + 1), (LOW, HIGH))
 
 
-def fingerprint(path: str | PathLike[str]) -> str:
+def file_fingerprint(path: str | PathLike[str]) -> str:
     """Return the SHA-256 of a file of ratings, which identifies it."""
     try:
         with checked_path(path).open("rb") as stream:

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from lsdt._validation import MOST_RATERS, checked_whole, checked_word
 from lsdt.errors import counted
-from lsdt.kernel.memory import available_memory
+from lsdt.kernel import available_memory
 from lsdt.ratings.card import engine_card
 from lsdt.ratings.engines.row_checks import checked_log
 from lsdt.ratings.engines.user_hash import UserCoins
@@ -37,14 +37,13 @@ from lsdt.ratings.rules.relations import Screen
 from lsdt.ratings.selection import ItemSelection
 from lsdt.ratings.statistics.items import ItemStatistics, item_statistics
 from lsdt.ratings.statistics.pairs import PairStatistics
-from lsdt.side_information.engines.workspace import collect, row_of
+from lsdt.side_information import collect, row_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.statistics.pairs import Keep
-    from lsdt.side_information.arms import ArmId
-    from lsdt.side_information.engines.workspace import Lazy
+    from lsdt.side_information import ArmId, Lazy
 
 _ROUNDING = 1e-9
 _READ_RATINGS = 20_000_000  # up to so many, the log is read into memory

@@ -15,11 +15,11 @@ from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.ratings.log import checked_scale
 from lsdt.ratings.reading.columns import NO_ORDER, NO_ROWS
-from lsdt.side_information.engines.workspace import row_of
+from lsdt.side_information import row_of
 
 if TYPE_CHECKING:
     from lsdt.ratings.reading.columns import ColumnNames, LogColumns
-    from lsdt.side_information.engines.workspace import Lazy
+    from lsdt.side_information import Lazy
 
 _TEXT = (nw.Categorical, nw.Enum)  # engines differ in how they order and return these
 

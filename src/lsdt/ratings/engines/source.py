@@ -17,7 +17,7 @@ from lsdt.ratings.statistics.pairs import compare_by_hubs, pair_statistics
 if TYPE_CHECKING:
     from lsdt.ratings.statistics.items import ItemStatistics
     from lsdt.ratings.statistics.pairs import Keep, PairStatistics
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 
 class RatingSource(Protocol):

@@ -15,7 +15,7 @@ from lsdt.ratings.reading.delimited import table_batches
 from lsdt.ratings.reading.encoding import is_text
 from lsdt.ratings.reading.json_lines import json_batches
 from lsdt.ratings.reading.text_files import DAMAGE, JSON_LINES, text_file
-from lsdt.side_information.io.parquet import refuse_growth, text_size, unpacked_sizes, written_out
+from lsdt.side_information import refuse_growth, text_size, unpacked_sizes, written_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,14 +10,14 @@ import pyarrow.compute as pc
 
 from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput
-from lsdt.kernel.memory import require_memory
+from lsdt.kernel import require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 MOST_DENSE = 2**24  # a range of whole numbers that a table of it may cover, 4 bytes each
 

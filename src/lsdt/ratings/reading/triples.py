@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lsdt._progress import track
 from lsdt.errors import InvalidInput, TooLarge
-from lsdt.kernel.memory import require_memory
+from lsdt.kernel import require_memory
 from lsdt.ratings.reading.batches import batches_of
 from lsdt.ratings.reading.columns import AS_ITS_ENDING_SAYS, NO_ROWS, USUAL_CHUNKS
 from lsdt.ratings.reading.encoding import IdEncoder, numbers_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.reading.columns import Chunks, LogColumns, TextLayout
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 BYTES_PER_RATING = 32.0  # per rating at the peak: as read, and put in order
 INSTEAD = (

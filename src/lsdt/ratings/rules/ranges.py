@@ -31,17 +31,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
-from lsdt.side_information import SideInformation
-from lsdt.side_information.io.columns import ArmsAndPairs
-from lsdt.side_information.layouts.ranges import frozen_ranges
-from lsdt.side_information.layouts.stores import PairStore
+from lsdt.side_information import ArmsAndPairs, PairStore, SideInformation, frozen_ranges
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.rules.relations import FdrRule
     from lsdt.ratings.statistics.pairs import PairStatistics
-    from lsdt.side_information.layouts.ranges import PairRanges
+    from lsdt.side_information import PairRanges
 
     Numbers = NDArray[np.float64]
 

@@ -29,8 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
-from lsdt.side_information import SideInformation
-from lsdt.side_information.io.columns import ArmsAndPairs
+from lsdt.side_information import ArmsAndPairs, SideInformation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

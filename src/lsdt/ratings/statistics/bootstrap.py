@@ -36,12 +36,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt._progress import track
-from lsdt.kernel.memory import require_memory
-from lsdt.kernel.parallel import available_cores
+from lsdt.kernel import available_cores, require_memory
 from lsdt.ratings.statistics import bootstrap_kernel as kernel
 from lsdt.ratings.statistics.intervals import DifferenceIntervals, LevelledIntervals
 from lsdt.ratings.statistics.pairs import compare_items
-from lsdt.side_information.layouts.stores import all_pairs
+from lsdt.side_information import all_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -17,11 +17,10 @@ from lsdt._html import fields_card
 from lsdt._progress import track, without_progress
 from lsdt._validation import MOST_RATERS, check_kind, checked_whole
 from lsdt.errors import counted
-from lsdt.kernel.memory import require_memory
-from lsdt.kernel.parallel import available_cores, over_blocks
+from lsdt.kernel import available_cores, over_blocks, require_memory
 from lsdt.ratings.log import RatingLog
 from lsdt.ratings.statistics import pairs_kernel as kernel
-from lsdt.side_information.layouts.stores import all_pairs
+from lsdt.side_information import all_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.rules.hubs import HubScreen
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
     Worth = Callable[["_PairColumns"], NDArray[np.bool_]]
     Keep = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.simulation.result import LEVEL, interval
+from lsdt.simulation import LEVEL, interval
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

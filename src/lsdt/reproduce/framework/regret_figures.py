@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lsdt import problems
-from lsdt.plotting.panels import Panel, draw_panels
-from lsdt.policies.policy import parse_policy
+from lsdt.plotting import Panel, draw_panels
+from lsdt.policies import parse_policy
 from lsdt.reproduce.framework.claims import below, mean_of, number
 from lsdt.reproduce.framework.sampling import (
     line_of,
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     import numpy as np
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
-    from lsdt.policies.policy import Policy
+    from lsdt.policies import Policy
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
     from lsdt.simulation import SimulationResult

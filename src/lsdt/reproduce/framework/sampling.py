@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.reproduce.framework.claims import below, mean_of
-from lsdt.simulation import simulate
-from lsdt.simulation.result import interval
+from lsdt.simulation import interval, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.plotting.panels import Line
-    from lsdt.problems.problems import Problem
+    from lsdt.plotting import Line
+    from lsdt.problems import Problem
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Work
     from lsdt.simulation import SimulationResult
@@ -93,7 +92,7 @@ def summary_table(table: pd.DataFrame, by: Sequence[str], column: str) -> pd.Dat
 
 def line_of(table: pd.DataFrame, label: str, x: str, column: str, **look: Any) -> Line:
     """Return the mean of a column against x as a line with its band."""
-    from lsdt.plotting.panels import Line
+    from lsdt.plotting import Line
 
     rows = summary_table(table, [x], column)
     return Line(label, rows[x], rows[column], rows["low"], rows["high"], **look)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.policies.registry import specification
+from lsdt.policies import specification_of
 from lsdt.reproduce.framework.claims import mean_of, number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from lsdt.kernel.rewards import RewardModel
-    from lsdt.policies.policy import Policy
+    from lsdt.kernel import RewardModel
+    from lsdt.policies import Policy
     from lsdt.reproduce.framework.claims import Estimate
     from lsdt.reproduce.framework.experiment import Setting
     from lsdt.simulation import SimulationResult
@@ -107,7 +107,7 @@ def _name(policy: Policy, title: str, parameters: dict[str, object], complete: b
 
 
 def _where(policy: Policy, complete: bool) -> str:
-    if policy.on == "all" or specification(policy.name).offline:  # these include the offline step
+    if policy.on == "all" or specification_of(policy.name).offline:  # these include the offline step
         return ""
     if policy.on != "paper":
         return f" on {policy.on}"

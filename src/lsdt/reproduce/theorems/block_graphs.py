@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.kernel.random import Purpose, seed_words
-from lsdt.problems.problems import Instance
-from lsdt.problems.rewards import Rewards, checked_rewards
+from lsdt.kernel import Purpose, seed_words
+from lsdt.problems import Instance, Rewards, checked_rewards
 from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting.panels import Line, Panel, draw_panels
-from lsdt.problems.problems import given, uniform
-from lsdt.problems.rewards import gaussian
+from lsdt.plotting import Line, Panel, draw_panels
+from lsdt.problems import gaussian, given, uniform
 from lsdt.reproduce.framework.claims import Check, Claim, at_least, below, mean_of, number
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
@@ -30,9 +29,9 @@ from lsdt.theory import (
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 # Two end classes of two arms, far apart, and three arms between them that cannot be best.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting.panels import Line, Panel, draw_panels
+from lsdt.plotting import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, Estimate, always, at_most, below, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
@@ -21,13 +21,13 @@ from lsdt.reproduce.framework.sampling import (
 )
 from lsdt.reproduce.theorems.block_graphs import BlockProblem, least_product
 from lsdt.reproduce.theorems.growth import FLAT, by_arms, power_of_arms
-from lsdt.side_information.layouts.subset import subset
+from lsdt.side_information import subset
 from lsdt.theory import check_assumptions, fractional_domination
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 # Steps below epsilon make a path of classes, and seven of them fill the means from 0.02 to 0.98.

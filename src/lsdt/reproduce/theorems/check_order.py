@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting.panels import Line, Panel, draw_panels
+from lsdt.plotting import Line, Panel, draw_panels
 from lsdt.policies import Policy
-from lsdt.problems.problems import given, uniform
+from lsdt.problems import given, uniform
 from lsdt.reproduce.framework.claims import Claim, always, below, between, number
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
@@ -25,8 +25,8 @@ from lsdt.side_information import from_means
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 # The same three arms at either end, epsilon 1; all others lie evenly between them and cannot be best.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting.panels import Line, Panel, draw_panels
+from lsdt.plotting import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import (
     Claim,
     always,
@@ -31,15 +31,13 @@ from lsdt.reproduce.theorems.exploration_values import (
     epsilon_words,
     paper_problem,
 )
-from lsdt.side_information import SideInformation, from_means
-from lsdt.side_information.layouts.subset import subset
-from lsdt.theory import fractional_domination, graves_lai_constant, lower_bound_constant
-from lsdt.theory.lower_bounds.p1_programme import solve_p1
+from lsdt.side_information import SideInformation, from_means, subset
+from lsdt.theory import fractional_domination, graves_lai_constant, lower_bound_constant, solve_p1
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _ROUNDING = 1e-9  # a z above 1 by less is the solver's rounding

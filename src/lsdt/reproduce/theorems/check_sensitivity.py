@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt import theory
-from lsdt.plotting.panels import Line, Panel, draw_panels
+from lsdt.plotting import Line, Panel, draw_panels
 from lsdt.policies import Policy
-from lsdt.problems.problems import Instance, UniformProblem
+from lsdt.problems import Instance, UniformProblem
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import Claim, at_most, below, exactly, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
@@ -19,8 +19,8 @@ from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _BOUND_GAPS = (0.0, 0.5, 9.0, 9.5, 10.0)  # clear gaps, for which Theorem 6 is not vacuous

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting.panels import Dot, draw_dots
+from lsdt.plotting import Dot, draw_dots
 from lsdt.reproduce.framework.claims import Claim, Estimate, always, at_most, number, share_of_counts
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.theorems.block_graphs import block_means, least_product
@@ -17,8 +17,8 @@ from lsdt.theory import check_assumptions
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 # Classes three quarters of epsilon apart: each is similar to its two neighbours only, the fewest witnesses.

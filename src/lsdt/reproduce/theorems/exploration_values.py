@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.problems.problems import uniform
+from lsdt.problems import uniform
 from lsdt.reproduce.framework.claims import Claim, above, below, mean_of
 from lsdt.reproduce.framework.sampling import values_at
-from lsdt.side_information.layouts.subset import subset
+from lsdt.side_information import subset
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.problems.problems import UniformProblem
+    from lsdt.problems import UniformProblem
     from lsdt.side_information import SideInformation
 
 _ROUNDING = 1e-9  # exploration values that differ by less are equal, as far as the solver knows

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, T
 from urllib.parse import quote
 
 from lsdt import errors
-from lsdt.agent.drift import Blocked
-from lsdt.agent.extension import Extension
-from lsdt.agent.recommendation import ArmEstimate, Recommendation
+from lsdt.agent import ArmEstimate, Blocked, Extension, Recommendation
 from lsdt.errors import InvalidInput, LostDecision, LsdtError, StoreFailed
 from lsdt.service.client.results import RemoteDecision, StoppingAnswer
 from lsdt.service.decision_ids import parts

@@ -14,7 +14,7 @@ from lsdt._html import card, facts
 from lsdt.agent import Agent
 from lsdt.errors import InvalidInput, MissingDependency, StoreFailed, suggest
 from lsdt.policies import Policy
-from lsdt.problems.rewards import Rewards
+from lsdt.problems import Rewards
 from lsdt.service.client import calls
 from lsdt.service.client.both import Both, BothAsk, finish
 from lsdt.service.client.results import RemoteDecision, StoppingAnswer
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from lsdt.agent.extension import Extension
-    from lsdt.agent.recommendation import Recommendation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.agent import Extension, Recommendation
+    from lsdt.side_information import ArmId
 
 T = TypeVar("T")
 _RETRIES = 5

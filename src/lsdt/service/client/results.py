@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from lsdt._html import fields_card
 
 if TYPE_CHECKING:
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId
 
 
 class RemoteDecision(NamedTuple):
-    """A decision of a service: the fields of `lsdt.Decision`, and the id under which to tell its reward.
+    """A decision of a service: the fields of `lsdt.agent.Decision`, and the id to tell its reward with.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from collections import Counter, deque
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent.journal import SharedJournal
+from lsdt.agent import SharedJournal
 from lsdt.storage import Kind
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from lsdt.agent import Decision
-from lsdt.agent.decisions import checked_reward, lost_decisions
+from lsdt.agent import Decision, checked_reward, lost_decisions
 from lsdt.errors import InvalidInput, LostDecision
 from lsdt.service import messages
 from lsdt.service.answers import Refused

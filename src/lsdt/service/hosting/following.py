@@ -7,8 +7,7 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent import Agent
-from lsdt.agent.journal import SharedJournal
+from lsdt.agent import Agent, SharedJournal
 from lsdt.errors import LsdtError, StoreFailed
 from lsdt.service.hosting.activity import Activity
 from lsdt.service.hosting.experiment import expiry_of, tag

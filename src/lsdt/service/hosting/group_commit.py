@@ -17,14 +17,13 @@ from itertools import repeat
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lsdt.agent.journal import insert_batch
+from lsdt.agent import insert_batch
 from lsdt.errors import StoreFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
 
-    from lsdt.agent import Agent
-    from lsdt.agent.journal import Batch
+    from lsdt.agent import Agent, Batch
     from lsdt.service.metrics import Metrics
     from lsdt.storage import Lease, Store
 

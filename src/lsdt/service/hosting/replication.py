@@ -13,14 +13,12 @@ from contextlib import suppress
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent import Agent
-from lsdt.agent.journal import SharedJournal
+from lsdt.agent import Agent, SharedJournal
 from lsdt.errors import LsdtError, StoreFailed, StoreLocked
 from lsdt.service.hosting.activity import Activity
 from lsdt.service.hosting.experiment import expiry_of, tag
 from lsdt.service.hosting.shared_commit import SharedCommit
-from lsdt.storage import Kind
-from lsdt.storage.store import another
+from lsdt.storage import Kind, another
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,10 +11,9 @@ from hashlib import blake2b
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from lsdt.agent import Agent, opening
-from lsdt.agent.decisions import checked_age, checked_reward
+from lsdt.agent import Agent, checked_age, checked_reward, opening
 from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, suggest
-from lsdt.kernel.jit import compile_seconds
+from lsdt.kernel import compile_seconds
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import KEY_BYTES
 from lsdt.service.hosting.activity import Activity
@@ -26,8 +25,7 @@ from lsdt.service.keys import KeyRing, remove_keys_of
 from lsdt.service.metrics import Metrics
 from lsdt.service.requests import Guard
 from lsdt.service.stopping_forecast import StoppingForecasts
-from lsdt.storage import Store, now, open_store
-from lsdt.storage.store import checked_name
+from lsdt.storage import Store, checked_name, now, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,10 +16,10 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent.journal import Batch, SharedJournal, insert_batch
+from lsdt.agent import Batch, SharedJournal, insert_batch
 from lsdt.errors import StoreFailed
 from lsdt.service.hosting.group_commit import CommitResult, GroupCommit, Unit, lease_of
-from lsdt.storage.events import CLOSING
+from lsdt.storage import CLOSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

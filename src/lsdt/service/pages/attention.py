@@ -11,7 +11,7 @@ from lsdt.storage import now
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lsdt.agent.drift import Blocked
+    from lsdt.agent import Blocked
     from lsdt.service.hosting import HostedExperiment, Point, Service
     from lsdt.service.stopping_forecast import Findings
     from lsdt.storage import Store

@@ -11,7 +11,7 @@ import narwhals as nw
 from lsdt._html import fields_card
 from lsdt._validation import checked_epsilon, checked_whole
 from lsdt.errors import InvalidInput, counted
-from lsdt.kernel.memory import require_memory
+from lsdt.kernel import require_memory
 from lsdt.side_information.engines.row_checks import Columns, checked_pairs
 from lsdt.side_information.engines.workspace import Workspace, collect, row_of
 from lsdt.side_information.io.columns import arms_and_pairs

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from lsdt.errors import InvalidInput, counted
-from lsdt.kernel.memory import available_memory, require_memory
+from lsdt.kernel import available_memory, require_memory
 from lsdt.side_information.engines.order_tables import OrderTables
 from lsdt.side_information.engines.triangle_tables import TriangleTables
 from lsdt.side_information.engines.workspace import Workspace, collect, row_of

@@ -8,7 +8,7 @@ on its workers (in the checkpoint directory, if one is set). polars keeps it in 
 from __future__ import annotations
 
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import narwhals as nw
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    Lazy = nw.LazyFrame[Any]
-
 _VIEW = "lsdt_rows"
 _numbers = count()
+
+Lazy: TypeAlias = nw.LazyFrame[Any]
 
 
 class Workspace:

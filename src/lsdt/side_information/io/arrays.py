@@ -9,7 +9,7 @@ import numpy as np
 
 from lsdt._validation import checked_count, checked_epsilon
 from lsdt.errors import InvalidInput
-from lsdt.kernel.checksums import checksum
+from lsdt.kernel import checksum
 from lsdt.side_information import SideInformation
 from lsdt.side_information.arms import ArmNames, with_stored_titles
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, frozen

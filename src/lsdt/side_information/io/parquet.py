@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from lsdt._files import MOST_FIELD
 from lsdt.errors import InvalidInput, TooLarge
-from lsdt.kernel.memory import readable_bytes, require_memory
+from lsdt.kernel import readable_bytes, require_memory
 from lsdt.side_information.io.csv import parse_about
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.memory import require_memory
-from lsdt.kernel.parallel import over_blocks
+from lsdt.kernel import over_blocks, require_memory
 from lsdt.side_information.layouts import adjacency_kernel as kernel
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 
 _GROUP_BITS = 10  # rows of about a thousand arms with hundreds of relations each stay in a core's cache
 

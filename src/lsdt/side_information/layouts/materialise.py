@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.errors import TooLarge
-from lsdt.kernel.memory import require_memory
-from lsdt.kernel.parallel import over_blocks
+from lsdt.kernel import over_blocks, require_memory
 from lsdt.side_information.layouts import reveal_kernel as kernel
 from lsdt.side_information.layouts.adjacency import Adjacency, adjacency_of_rows
 

@@ -17,7 +17,7 @@ import numpy as np
 from lsdt._html import fields_card
 from lsdt._validation import checked_list, is_number, is_row
 from lsdt.errors import InvalidInput, counted
-from lsdt.kernel.memory import require_memory
+from lsdt.kernel import require_memory
 from lsdt.side_information.arms import index_pairs
 from lsdt.side_information.layouts.adjacency import frozen
 from lsdt.side_information.layouts.thresholds import at_pairs, limits_of

@@ -13,7 +13,7 @@ import numpy as np
 
 from lsdt._validation import checked_seed, checked_share
 from lsdt.errors import InvalidInput
-from lsdt.kernel.random import CoinPurpose, coin_key, coin_threshold
+from lsdt.kernel import CoinPurpose, coin_key, coin_threshold
 from lsdt.side_information.layouts import reveal_kernel as kernel
 
 if TYPE_CHECKING:

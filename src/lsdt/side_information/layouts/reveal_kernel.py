@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.random import pair_coin
+from lsdt.kernel import Array, compiled, inlined, pair_coin
 
 REVEAL = 0
 REVEAL_BY_DISTANCE = 1

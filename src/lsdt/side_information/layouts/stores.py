@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 import numpy as np
 
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.kernel.memory import require_memory
-from lsdt.kernel.parallel import over_blocks
+from lsdt.kernel import over_blocks, require_memory
 from lsdt.side_information.layouts import reveal_kernel as kernel
 from lsdt.side_information.layouts.adjacency import (
     Adjacency,

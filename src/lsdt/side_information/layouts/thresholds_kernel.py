@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 
 _NEAR = 1e-12  # relative difference below which floats count as equal: .1 + .2 is .3
 

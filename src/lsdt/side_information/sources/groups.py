@@ -10,7 +10,7 @@ import numpy as np
 from lsdt._html import fields_card
 from lsdt._validation import checked_count, checked_list, checked_text, checked_whole, is_pair
 from lsdt.errors import InvalidInput, suggest
-from lsdt.kernel.memory import require_memory
+from lsdt.kernel import require_memory
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, common_pair
 from lsdt.side_information.layouts.stores import known_store

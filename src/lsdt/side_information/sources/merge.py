@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._html import fields_card
 from lsdt._validation import check_kind, checked_list, checked_texts, checked_word
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted
-from lsdt.kernel.memory import require_memory
+from lsdt.kernel import require_memory
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.ranges import join_ranges

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.kernel.memory import require_memory
-from lsdt.kernel.parallel import over_blocks
+from lsdt.kernel import over_blocks, require_memory
 from lsdt.side_information.sources import near_points_kernel as kernel
 
 if TYPE_CHECKING:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.arrays import copy_table
-from lsdt.kernel.jit import Array, compiled
+from lsdt.kernel import Array, compiled, copy_table
 
 TILE = 128  # points that are compared with one point together, in vector instructions
 _FEW = TILE // 32  # when so few are left, they are finished one by one

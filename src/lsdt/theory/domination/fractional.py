@@ -8,9 +8,8 @@ import numpy as np
 
 from lsdt._html import fields_card
 from lsdt._validation import checked_positive, checked_word
-from lsdt.candidates import proper_order
-from lsdt.candidates.proofs import check_side_information
-from lsdt.side_information.layouts.stores import WindowStore
+from lsdt.candidates import check_side_information, proper_order
+from lsdt.side_information import WindowStore
 from lsdt.theory.domination import fractional_kernel as kernel
 from lsdt.theory.domination.primal_dual import solution_with_certificate
 from lsdt.theory.domination.simplex import exact_pair
@@ -19,9 +18,7 @@ from lsdt.theory.domination.twins import without_twins
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.adjacency import Adjacency
-    from lsdt.side_information.layouts.windows import WindowedOrder
+    from lsdt.side_information import Adjacency, SideInformation, WindowedOrder
 
 METHODS = ("auto", "simplex", "primal_dual")
 # The simplex method takes about a second for this many arms, and time grows faster than their square.

@@ -21,7 +21,7 @@ from lsdt.theory.domination import primal_dual_kernel as kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information import Adjacency
 
 _STEPS_BETWEEN_CHECKS = 20
 # Restart when the gap has fallen below _ENOUGH times its value at the last restart, or below _SOME times it

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 
 Z, Y, SUMS_OF_Z, SUMS_OF_Y = range(4)
 _STEP = 0.998  # steps times the norm of the scaled matrix must stay below 1

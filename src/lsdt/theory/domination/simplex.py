@@ -12,7 +12,7 @@ from lsdt.theory.solver import new_solver, solve
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information import Adjacency
 
 # Smaller values are the solver's rounding; left in, they would cause plays of arms that need none.
 _NOISE = 1e-9

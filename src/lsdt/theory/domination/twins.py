@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.side_information.layouts.subset import subgraph
+from lsdt.side_information import subgraph
 from lsdt.theory.domination import twins_kernel as kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information import Adjacency
 
 
 def without_twins(similar: Adjacency) -> tuple[NDArray[np.int64], Adjacency]:

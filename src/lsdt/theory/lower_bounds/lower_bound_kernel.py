@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 
 if TYPE_CHECKING:
-    from lsdt.kernel.state import FixedWholes
+    from lsdt.kernel import FixedWholes
 
 
 class EndClasses(NamedTuple):

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._validation import checked_epsilon, checked_horizons, checked_spread, checked_word
-from lsdt.candidates import candidate_set
-from lsdt.candidates.proofs import check_side_information
+from lsdt.candidates import candidate_set, check_side_information
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.side_information.layouts.subset import subset
-from lsdt.side_information.layouts.thresholds import DISTINCT
+from lsdt.side_information import DISTINCT, subset
 from lsdt.theory.domination.fractional import solve_domination
 from lsdt.theory.true_means import check_relations, checked_means
 from lsdt.theory.upper_bounds.curve import UpperBound

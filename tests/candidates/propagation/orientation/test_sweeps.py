@@ -7,8 +7,7 @@ import pytest
 
 import lsdt
 from lsdt.candidates.propagation.constraints import system_around
-from lsdt.candidates.propagation.orientation import growth, sweeps, sweeps_kernel
-from lsdt.candidates.propagation.orientation import growth_kernel as kernel
+from lsdt.candidates.propagation.orientation import growth, growth_kernel as kernel, sweeps, sweeps_kernel
 from lsdt.candidates.propagation.orientation.growth import Grower, GrowthEffort, codes_of, never, orient
 from lsdt.candidates.propagation.orientation.growth_log import Log
 from lsdt.candidates.propagation.orientation.proofs import explain_by_log
@@ -66,7 +65,7 @@ def orders_in(grower, number):
 
 
 def look(grower, number):
-    reference, n_pairs = grower._lookout(number, True), len(grower.codes.dissimilar) // 2
+    reference, n_pairs = grower._pick_reference(number, True), len(grower.codes.dissimilar) // 2
     known = grower.codes, grower.classes, grower.frame, number, reference, n_pairs
     return sweeps.look_everywhere(*known, never)
 
@@ -83,7 +82,7 @@ def test_a_frame_of_all_arms_learns_what_follows_around_its_reference(most_logge
             continue
         known = orders_in(grower, number)
         similar, dissimilar = pair_set(side.similar_pairs()), pair_set(side.dissimilar_pairs())
-        expected = around_one(side.n_arms, similar, dissimilar, grower._lookout(number, True), known)
+        expected = around_one(side.n_arms, similar, dissimilar, grower._pick_reference(number, True), known)
         found = look(grower, number)
         if expected is None:
             n_wrong += 1

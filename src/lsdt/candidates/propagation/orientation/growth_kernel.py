@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lsdt.candidates.propagation.queues_kernel import dequeue, enqueue, new_queues
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 
 FAR = np.int64(2**60)  # no bound
 MOST_CLASSES = 32_000  # they are numbered in 16 bits

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.derivation import Edge
     from lsdt.candidates.propagation.orientation.growth import Orientation
     from lsdt.candidates.propagation.orientation.growth_log import Learnt, Log, Way
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information import ArmId, SideInformation
 
 _SIZES = (16, 32, 64, 128, 256, 400)  # arms around the one in question
 _PAIRS = 4  # whose order is tried as the supposition

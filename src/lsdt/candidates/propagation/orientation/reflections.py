@@ -26,8 +26,7 @@ from lsdt.candidates.propagation.orientation import growth_kernel as kernel
 from lsdt.candidates.propagation.orientation.near_gaps_kernel import lengths_of, near_gaps
 from lsdt.candidates.propagation.orientation.sweeps import settle_levels
 from lsdt.candidates.propagation.orientation.sweeps_kernel import LOWEST
-from lsdt.kernel.parallel import over_blocks
-from lsdt.kernel.samples import evenly_spread
+from lsdt.kernel import evenly_spread, over_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

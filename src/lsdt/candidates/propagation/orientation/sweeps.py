@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.candidates.propagation.orientation import growth_kernel
-from lsdt.candidates.propagation.orientation import sweeps_kernel as kernel
-from lsdt.kernel.parallel import over_blocks
+from lsdt.candidates.propagation.orientation import growth_kernel, sweeps_kernel as kernel
+from lsdt.kernel import over_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,7 +19,7 @@ from lsdt.candidates.propagation.orientation.growth_kernel import (
     log,
     plus,
 )
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined
 
 # Bounds fit into 16 bits: with four times the memory, sweeps of a million arms take twice as long.
 NO_BOUND = 16_000

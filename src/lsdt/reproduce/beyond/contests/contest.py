@@ -13,24 +13,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.errors import LsdtError
-from lsdt.kernel.random import new_stream
-from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.policy import parse_policy
-from lsdt.policies.registry import available, specification
-from lsdt.policies.situation import Situation
-from lsdt.policies.specification import Choice
+from lsdt.kernel import new_stream
+from lsdt.policies import Choice, OfflineSteps, Situation, available, parse_policy, specification_of
 from lsdt.reproduce.beyond.contests.shapes import UNIFORM, contest_problem
 from lsdt.reproduce.framework.sampling import regret_frame, simulate_part
 from lsdt.reproduce.framework.wording import contest_name
-from lsdt.side_information.layouts.subset import subset
+from lsdt.side_information import subset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
-    from lsdt.policies.policy import Policy, ReadyPolicy
-    from lsdt.problems.problems import Instance
+    from lsdt.policies import Policy, ReadyPolicy
+    from lsdt.problems import Instance
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 FEWER = 10  # times fewer runs where arms and rounds are many: keeps these parts at minutes
@@ -49,7 +45,7 @@ def entrants(complete: bool) -> list[str]:
     places = ["all", "paper"] if complete else ["all", "paper", "propagation"]
     words = []
     for name in available():
-        declared = specification(name)
+        declared = specification_of(name)
         if not declared.minimises_regret:
             continue
         choices = [each for each in declared.parameters if isinstance(each, Choice)]
@@ -178,7 +174,7 @@ def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str
             continue
         policy = parse_policy(word)
         try:
-            if "connected" in specification(policy.name).needs and policy.on == "all":
+            if "connected" in specification_of(policy.name).needs and policy.on == "all":
                 _require_everywhere(setting, policy, work)  # connectedness may differ from run to run
             found = steps.of(policy.on)
             ready = policy.begin(instance.side, model, setting["horizon"], new_stream(0), found)
@@ -195,7 +191,7 @@ def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str
 
 def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
     """Raise the policy's error for the first run whose problem it refuses."""
-    problem, needs = contest_problem(setting), specification(policy.name).needs
+    problem, needs = contest_problem(setting), specification_of(policy.name).needs
     for run in range(setting["replications"]):
         side = problem.draw(work.seed, run).side
         whole = subset(side, np.arange(side.n_arms))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.plotting.panels import Dot, draw_dots
+from lsdt.plotting import Dot, draw_dots
 from lsdt.reproduce.beyond.contests.contest import available_words, contest_setting, play_contest
 from lsdt.reproduce.beyond.contests.results import OURS, WORST, mean_dot
 from lsdt.reproduce.framework.claims import Claim, always, mean_of, number, share_of
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.plotting.panels import Dot, Panel, draw_standings
+from lsdt.plotting import Dot, Panel, draw_standings
 from lsdt.reproduce.framework.claims import (
     CONFIRMED,
     REFUTED,
@@ -26,9 +26,9 @@ from lsdt.reproduce.framework.wording import CONTEST_COLOURS, regret_comparison,
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Tables
 
 OURS = "soft_closure"

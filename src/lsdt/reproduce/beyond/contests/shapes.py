@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.kernel.random import Purpose, seed_words
-from lsdt.problems.problems import Instance, Problem
-from lsdt.problems.rewards import Rewards, checked_rewards
+from lsdt.kernel import Purpose, seed_words
+from lsdt.problems import Instance, Problem, Rewards, checked_rewards
 from lsdt.reproduce.framework.regret_figures import problem_of
 from lsdt.side_information import from_means
 

@@ -15,12 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt import problems
-from lsdt.agent.drift import changed_arms
-from lsdt.agent.half_life import checked_half_life
-from lsdt.agent.learner import Learner
-from lsdt.plotting.panels import Dot, draw_dots
-from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.policy import parse_policy
+from lsdt.agent import Learner, changed_arms, checked_half_life
+from lsdt.plotting import Dot, draw_dots
+from lsdt.policies import OfflineSteps, parse_policy
 from lsdt.reproduce.framework.claims import Claim, Estimate, at_most, mean_of, number, ratio_of, share_of
 from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
 from lsdt.reproduce.framework.sampling import on_workers, rows_at
@@ -30,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
-    from lsdt.problems.problems import Problem
+    from lsdt.problems import Problem
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 # The paper's setting with partial information (Section 6.2.2).

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt import problems
-from lsdt.kernel.random import seed_words
-from lsdt.problems.problems import Instance
+from lsdt.kernel import seed_words
+from lsdt.problems import Instance
 from lsdt.ratings import from_ratings, make_log, read_log
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import WrongProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lsdt.problems.problems import Problem
-    from lsdt.problems.rewards import Rewards
+    from lsdt.problems import Problem, Rewards
 
 _LOGS = 102  # the random stream that draws logs
 

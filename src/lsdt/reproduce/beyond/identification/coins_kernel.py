@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
-from lsdt.kernel.special import bernoulli_divergence, bernoulli_upper
+from lsdt.kernel import Array, bernoulli_divergence, bernoulli_upper, compiled, inlined
 
 _MOST_STEPS = 100  # bisection alone halves the bracket below 1e-15 in 50
 

@@ -14,12 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import ContradictionWarning
-from lsdt.kernel.drivers import RunTotals, Setting
-from lsdt.kernel.random import Purpose, new_stream
-from lsdt.plotting.panels import Dot, draw_dots
-from lsdt.policies.offline import offline_step
-from lsdt.policies.policy import Policy
-from lsdt.policies.stopping import StoppingRule
+from lsdt.kernel import Purpose, RunTotals, Setting, new_stream
+from lsdt.plotting import Dot, draw_dots
+from lsdt.policies import Policy, StoppingRule, offline_step
 from lsdt.reproduce.beyond.identification.arenas import ARENAS
 from lsdt.reproduce.beyond.identification.baselines import RULES, play
 from lsdt.reproduce.framework.claims import Claim, at_most, mean_of, number, ratio_of, share_of
@@ -29,13 +26,12 @@ from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
-    from lsdt.plotting.style import Figure
-    from lsdt.problems.problems import Instance
-    from lsdt.reproduce.framework.experiment import Request, Tables, Work
-    from lsdt.reproduce.framework.experiment import Setting as PartSetting
+    from lsdt.problems import Instance
+    from lsdt.reproduce.framework.experiment import Request, Setting as PartSetting, Tables, Work
 
 OURS, UNRELATED = "identify", "identify without relations, on candidates"
 _DELTA = 0.05  # the default of `lsdt.identify`

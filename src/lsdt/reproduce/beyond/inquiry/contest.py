@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.plotting.panels import Dot, draw_dots
+from lsdt.plotting import Dot, draw_dots
 from lsdt.reproduce.beyond.inquiry.askers import WAYS
 from lsdt.reproduce.beyond.inquiry.judges import KINDS, Judge
 from lsdt.reproduce.framework.claims import Claim, Estimate, always, at_most, below, mean_of, number, ratio_of
@@ -20,9 +20,9 @@ from lsdt.reproduce.framework.sampling import on_workers, rows_at
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _LOW, _HIGH, _EPSILON = 0.1, 1.0, 0.1  # the paper's setting (Section 6.2.1)

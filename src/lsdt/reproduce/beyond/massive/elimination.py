@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt import problems
 from lsdt.candidates import candidate_set, triangle_survivors
-from lsdt.plotting.panels import Line, Panel, draw_panels
-from lsdt.plotting.style import COLOURS
+from lsdt.plotting import COLOURS, Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, at_least, at_most, mean_of
 from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
 from lsdt.reproduce.framework.sampling import rows_at, summary_table, values_at
@@ -15,9 +14,9 @@ from lsdt.reproduce.framework.sampling import rows_at, summary_table, values_at
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
     from lsdt.side_information import SideInformation
 

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt import problems
-from lsdt.plotting.panels import Panel, draw_panels
-from lsdt.policies.policy import Policy
+from lsdt.plotting import Panel, draw_panels
+from lsdt.policies import Policy
 from lsdt.reproduce.beyond.massive.random_subset import RandomSubset
 from lsdt.reproduce.framework.claims import Claim, at_most, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
@@ -25,9 +25,9 @@ from lsdt.reproduce.framework.wording import with_interval
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 CLOSURE, ON_LEFT = "LSDT-closure", "TS on what propagation leaves"

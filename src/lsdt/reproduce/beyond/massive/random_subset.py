@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from lsdt.policies.situation import Situation
+    from lsdt.policies import Situation
 
 _ALPHA = 2.0  # as published (Auer and others 2002)
 

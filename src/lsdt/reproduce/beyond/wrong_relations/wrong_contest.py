@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt import problems
-from lsdt.plotting.panels import Line, Panel, draw_panels
-from lsdt.policies.policy import parse_policy
+from lsdt.plotting import Line, Panel, draw_panels
+from lsdt.policies import parse_policy
 from lsdt.reproduce.beyond.contests.contest import available_words
 from lsdt.reproduce.beyond.contests.results import WORST
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import RobustPolicy, WrongProblem
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
-    from lsdt.policies.policy import Policy
+    from lsdt.policies import Policy
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
     from lsdt.simulation import SimulationResult
 

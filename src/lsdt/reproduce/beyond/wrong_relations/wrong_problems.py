@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.kernel.random import seed_words
-from lsdt.policies.policy import Policy
-from lsdt.problems.problems import Instance, UniformProblem
+from lsdt.kernel import seed_words
+from lsdt.policies import Policy
+from lsdt.problems import Instance, UniformProblem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.kernel.jit import Array
-    from lsdt.kernel.rewards import RewardModel
-    from lsdt.policies.policy import ReadyPolicy
-    from lsdt.problems.rewards import Rewards
+    from lsdt.kernel import Array, RewardModel
+    from lsdt.policies import ReadyPolicy
+    from lsdt.problems import Rewards
     from lsdt.side_information import SideInformation
 
 _COINS = 101  # the random stream that decides what is revealed and what is wrong

@@ -12,13 +12,12 @@ from lsdt.reproduce.framework.certificates import makes_best
 from lsdt.reproduce.framework.claims import Claim, always, number
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.paper.candidates.random_graphs import EPSILONS, SHARES, partial_trial, trials_of
-from lsdt.side_information import SideInformation
-from lsdt.side_information.examples import ARMS, EPSILON, MEANS, OTHER_MEANS, example
+from lsdt.side_information import ARMS, EPSILON, MEANS, OTHER_MEANS, SideInformation, example
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _STATED = (1, 2, 3, 5, 6, 10, 11)  # candidates by the paper

@@ -9,13 +9,12 @@ from lsdt.plotting import plot_candidates
 from lsdt.reproduce.framework.claims import Claim, always
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.paper.candidates.random_graphs import EPSILONS, complete_trial, trials_of
-from lsdt.side_information import from_means
-from lsdt.side_information.examples import ARMS, EPSILON, MEANS
+from lsdt.side_information import ARMS, EPSILON, MEANS, from_means
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _SIZES = (8, 14)  # of random graphs: with classes of several arms, and small enough for an exhaustive search

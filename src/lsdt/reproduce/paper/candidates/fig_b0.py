@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting.panels import Line, Panel, draw_panels
+from lsdt.plotting import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, at_most, below, mean_of, number
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
@@ -25,8 +25,8 @@ from lsdt.side_information import from_means
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
     from lsdt.side_information import SideInformation
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.plotting.panels import Dot, draw_dots
-from lsdt.ratings.datasets.jester import fingerprint, load_jester, where_to_get_jester
-from lsdt.ratings.datasets.look_alike import LOOK_ALIKE, USERS
+from lsdt.plotting import Dot, draw_dots
+from lsdt.ratings import LOOK_ALIKE, USERS, file_fingerprint, load_jester, where_to_get_jester
 from lsdt.reproduce.framework.claims import (
     Claim,
     above,
@@ -45,9 +44,9 @@ if TYPE_CHECKING:
 
     import numpy as np
     import pandas as pd
+    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.claims import Check, Estimate
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables
 
@@ -69,7 +68,7 @@ def _setting(request: Request) -> Setting:
     if request.jester is None:
         data = {"name": LOOK_ALIKE, "sha256": None, "users": USERS}
     else:
-        data = {"name": request.jester.name, "sha256": fingerprint(request.jester)}
+        data = {"name": request.jester.name, "sha256": file_fingerprint(request.jester)}
     return {
         "data": data,
         "training": [

@@ -9,7 +9,7 @@ import numpy as np
 
 from lsdt.candidates import candidate_set
 from lsdt.errors import InconsistentSideInformation
-from lsdt.ratings.rules.relations import PaperRule, side_information_of
+from lsdt.ratings import PaperRule, side_information_of
 from lsdt.reproduce.framework.claims import Claim, above, share_of
 from lsdt.reproduce.framework.sampling import rows_at
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-    from lsdt.ratings.statistics.pairs import PairStatistics
+    from lsdt.ratings import PairStatistics
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Tables
 

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.errors import InvalidFile, InvalidInput, counted
-from lsdt.policies.policy import Policy
-from lsdt.ratings.datasets.jester import fingerprint, load_jester, where_to_get_jester
-from lsdt.ratings.datasets.look_alike import look_alike
-from lsdt.ratings.rules.epsilon import search_epsilon
-from lsdt.ratings.statistics.pairs import pair_statistics
+from lsdt.policies import Policy
+from lsdt.ratings import (
+    file_fingerprint,
+    load_jester,
+    look_alike,
+    pair_statistics,
+    search_epsilon,
+    where_to_get_jester,
+)
 from lsdt.replays import replay
 from lsdt.reproduce.framework.wording import (
     CKL_UCB_SQUARED,
@@ -29,9 +33,7 @@ from lsdt.simulation import best_training_mean
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lsdt.ratings.log import RatingLog
-    from lsdt.ratings.rules.epsilon import EpsilonSearch
-    from lsdt.ratings.statistics.pairs import PairStatistics
+    from lsdt.ratings import EpsilonSearch, PairStatistics, RatingLog
     from lsdt.replays import ReplayResult
     from lsdt.reproduce.framework.experiment import Setting, Tables, Work
     from lsdt.side_information import SideInformation
@@ -98,7 +100,7 @@ def _load(data: dict[str, Any], work: Work) -> RatingLog:
         raise InvalidInput(
             f"this part needs the file {data['name']!r}; give its path. {where_to_get_jester()}"
         )
-    if fingerprint(work.jester) != data["sha256"]:
+    if file_fingerprint(work.jester) != data["sha256"]:
         raise InvalidInput(
             f"{str(work.jester)!r} is not the file {data['name']!r} that the setting was made for; its "
             "content differs"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.plotting.panels import Dot, draw_dots
+from lsdt.plotting import Dot, draw_dots
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import Claim, Estimate, below, between, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment, Work
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables
 

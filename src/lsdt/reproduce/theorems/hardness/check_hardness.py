@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.plotting.panels import Line, Panel, draw_panels
+from lsdt.plotting import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, always, number
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import line_of
@@ -18,8 +18,8 @@ from lsdt.reproduce.theorems.hardness.reductions import both_steps, first_step, 
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _E, _F = "Appendix E", "Appendix F"

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting import plot_candidates
-from lsdt.plotting.style import WIDTH, write_title
+from lsdt.plotting import WIDTH, plot_candidates, write_title
 from lsdt.reproduce.framework.certificates import makes_best, relations_hold
 from lsdt.reproduce.framework.claims import Claim, always
 from lsdt.reproduce.framework.experiment import Experiment
@@ -18,8 +17,8 @@ from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _CLAUSE = (1, -2, -3)

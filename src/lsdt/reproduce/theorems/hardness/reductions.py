@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.candidates.search.components import Component, components_of, whole_system
-from lsdt.candidates.search.exact_kernel import CAN, UNDECIDED
+from lsdt.candidates import CAN, UNDECIDED, Component, components_of, whole_system
 from lsdt.reproduce.framework.certificates import makes_best
 from lsdt.reproduce.theorems.hardness.formulas import (
     LINK_VALUES,
