@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import numpy as np
@@ -13,30 +14,33 @@ from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.paper import lsdt_psi
 from lsdt.policies.parts import epochs
+from lsdt.policies.policy import parse_policy
 
 Side = lsdt.SideInformation
 GAUSSIAN = RewardModel("gaussian", 1.0)
 COIN = RewardModel("bernoulli", 0.5)
-HEAVY = ["ucb1:tails=heavy", "lsdt_csi:tails=heavy", "lsdt_psi:tails=heavy"]
-EVERY = [*lsdt.policies.available(), *HEAVY]
+EVERY = [*lsdt.policies.available(), "ucb1:tails=heavy", "lsdt_csi:tails=heavy", "lsdt_psi:tails=heavy"]
 NEED_COMPLETE = [
-    *("lsdt_csi", "lsdt_ts_csi"),
+    *("lsdt_csi", "lsdt_csi:tails=heavy", "lsdt_ts_csi"),
     *("ossb", "osub", "imed_ub", "uts"),
 ]
 NEED_CONNECTED = ["osub", "imed_ub", "uts"]
 NEED_EPSILON = [
-    *("lsdt_psi", "lsdt_ts_psi"),
+    *("lsdt_psi", "lsdt_psi:tails=heavy", "lsdt_ts_psi"),
     *("ckl_ucb", "lsdt_watchful", "lsdt_closure", "soft_closure"),
 ]
-NEED_HORIZON = ["lsdt_psi", "lsdt_ts_psi", "moss"]
+NEED_HORIZON = ["lsdt_psi", "lsdt_psi:tails=heavy", "lsdt_ts_psi", "moss"]
 STAR = Side(4, similar=[(0, 1), (0, 2), (0, 3)], epsilon=1.0)
 
 
-def begin(name, side, rewards=GAUSSIAN, horizon=100, **parameters):
-    words = dict(word.split("=") for word in name.partition(":")[2].split(",") if word)
-    return lsdt.Policy(name.partition(":")[0], **words, **parameters).begin(
-        side, rewards, horizon, new_stream(1)
-    )
+def begin(word, side, rewards=GAUSSIAN, horizon=100, **parameters):
+    name, _, tails = word.partition(":tails=")
+    given = {"tails": tails} if tails else {}
+    return lsdt.Policy(name, **given, **parameters).begin(side, rewards, horizon, new_stream(1))
+
+
+def label(word):
+    return re.escape(parse_policy(word).label)
 
 
 def play(ready, rounds, reward=lambda arm: 0.5):
@@ -110,27 +114,31 @@ def test_only_isolated_arms(name):
 @pytest.mark.parametrize("name", NEED_CONNECTED)
 def test_a_disconnected_graph_is_refused_with_the_reason(name):
     side = lsdt.complete(4, [(0, 1), (2, 3)], epsilon=0.1)
-    with pytest.raises(Unsupported, match=f"{name} needs a connected similarity graph: .* path to the best"):
+    with pytest.raises(
+        Unsupported, match=f"{label(name)} needs a connected similarity graph: .* path to the best"
+    ):
         begin(name, side)
 
 
 @pytest.mark.parametrize("name", NEED_COMPLETE)
 def test_partial_information_is_refused(name):
-    with pytest.raises(Unsupported, match=f"{name} needs complete side information, and this is partial"):
+    with pytest.raises(
+        Unsupported, match=f"{label(name)} needs complete side information, and this is partial"
+    ):
         begin(name, Side(3, similar=[(0, 1)], dissimilar=[(1, 2)], epsilon=0.1))
 
 
 @pytest.mark.parametrize("name", NEED_EPSILON)
 def test_a_missing_epsilon_is_refused(name):
     with pytest.raises(
-        Unsupported, match=f"{name} needs (epsilon, the threshold|to know how far).*; give the side"
+        Unsupported, match=f"{label(name)} needs (epsilon, the threshold|to know how far).*; give the side"
     ):
         begin(name, Side(3, similar=[(0, 1)]))
 
 
 @pytest.mark.parametrize("name", NEED_HORIZON)
 def test_a_missing_horizon_is_refused(name):
-    with pytest.raises(Unsupported, match=f"{name} needs to know the horizon; give one"):
+    with pytest.raises(Unsupported, match=f"{label(name)} needs to know the horizon; give one"):
         begin(name, STAR, horizon=None)
 
 

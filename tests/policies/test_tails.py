@@ -84,6 +84,8 @@ def test_numbers_of_other_tails_are_refused(name):
     with pytest.raises(InvalidInput, match=message):
         lsdt.Policy(name, tails="heavy", b=2.0)
     heavy = lsdt.Policy(name, tails="heavy")
+    assert "b" not in heavy.parameters
+    assert "width" not in lsdt.Policy(name).parameters
     assert (heavy.score_name, lsdt.Policy(name).score_name == "truncated mean") == ("truncated mean", False)
 
 

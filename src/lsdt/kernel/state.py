@@ -13,7 +13,9 @@ the stream of the round at hand; the fields of the state follow. A field is decl
 
 Annotations must be written with exactly these six names. What several policies share is a NamedTuple of such
 fields itself, and a field of theirs is annotated with its class, as in ``tallies: Tallies``. Its fields lie
-in the buffer one after the other in its place, and have names such as ``tallies.counts``.
+in the buffer one after the other in its place, and have names such as ``tallies.counts``. In a function that
+is compiled by itself, a name for a nested state costs a count of references for each of its arrays at every
+call: give names to arrays there.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class Policy:
             )
         self.on = self._specification.offline or checked_on("all" if on is None else on)
         self.parameters = self._specification.checked(parameters)
-        self._given = {key: self.parameters[key] for key in parameters}
+        self._given = {key: self.parameters[key] for key in parameters if key in self.parameters}
         self.prior_weight = None if prior_weight is None else checked_share(prior_weight, "prior_weight")
         if self.prior_weight and self.why_no_prior:
             refuse_prior(name, self.why_no_prior)
@@ -271,12 +271,13 @@ class Policy:
         self._specification.fill(player.state, counts, sums)
 
     def resolve(self, rewards: RewardModel) -> dict[str, Any]:
-        """Return the parameters that apply for these rewards: sigma, and what depends on it, worked out."""
+        """Return all parameters for these rewards: sigma, and what depends on it, worked out."""
         return self._specification.resolve(self.parameters, rewards)
 
     def _resolved(self, rewards: RewardModel) -> SimpleNamespace:
         """Return the parameters as `prepare` takes them: None where a number does not apply."""
-        return SimpleNamespace(**dict.fromkeys(self.parameters) | self.resolve(rewards))
+        none = {parameter.name: None for parameter in self._specification.parameters}
+        return SimpleNamespace(**none | self.resolve(rewards))
 
     def describe(self, rewards: RewardModel) -> dict[str, Any]:
         """Return the policy as plain data: title, where it plays, all parameters."""

@@ -37,10 +37,6 @@ class Number:
     at_most: float | None = None
     goes_with: tuple[str, tuple[str, ...]] | None = None
 
-    def applies(self, parameters: Mapping[str, Any]) -> bool:
-        """Say whether there is such a number beside these parameters."""
-        return self.goes_with is None or parameters[self.goes_with[0]] in self.goes_with[1]
-
     def checked(self, value: Any, policy: str) -> float | None:
         """Return the value as a float, or say what is wrong with it."""
         if value is None and self.default is None:
@@ -190,7 +186,7 @@ class Specification:
         return "epsilon" in self.needs and "complete" not in self.needs
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all parameters, the given ones checked and the others at their defaults."""
+        """Return the parameters that apply, the given ones checked and the others at their defaults."""
         known = {parameter.name: parameter for parameter in self.parameters}
         for name in given:
             if name not in known:
@@ -203,26 +199,27 @@ class Specification:
             name: parameter.checked(given.get(name, parameter.default), self.name)
             for name, parameter in known.items()
         }
-        for name in given:
-            parameter = known[name]
-            if isinstance(parameter, Number) and not parameter.applies(values):
-                assert parameter.goes_with is not None
+        for name, parameter in known.items():
+            if isinstance(parameter, Number) and parameter.goes_with is not None:
                 choice, words = parameter.goes_with
-                raise InvalidInput(
-                    f"{self.name}: {name} goes with {choice}={' or '.join(map(repr, words))}; got "
-                    f"{name}={values[name]:g} and {choice}={values[choice]!r}"
-                )
+                if values[choice] in words:
+                    continue
+                if given.get(name) is not None:
+                    raise InvalidInput(
+                        f"{self.name}: {name} goes with {choice}={' or '.join(map(repr, words))}; got "
+                        f"{name}={values[name]:g} and {choice}={values[choice]!r}"
+                    )
+                del values[name]
         return values
 
     def resolve(self, parameters: Mapping[str, Any], rewards: RewardModel) -> dict[str, Any]:
-        """Return the parameters that apply, with everything worked out that depends on the rewards."""
+        """Return the parameters with everything worked out that depends on the rewards."""
         values = dict(parameters)
         for parameter in self.parameters:
-            if isinstance(parameter, Number) and not parameter.applies(values):
-                del values[parameter.name]
-            elif isinstance(parameter, Number) and values[parameter.name] is None and parameter.derive:
+            value = values.get(parameter.name, math.nan)  # there is none that does not apply
+            if isinstance(parameter, Number) and value is None and parameter.derive:
                 values[parameter.name] = parameter.derive(rewards, values)
-            elif values[parameter.name] == "auto":
+            elif value == "auto":
                 values[parameter.name] = rewards.family
         return values
 

@@ -145,8 +145,8 @@ def test_index_rows_say_what_whole_tables_say_and_cut_rows_never_more(family, th
             for state in states.values():
                 learn_rewards(state, arm, 1, reward)
         seen = {
-            arm: (int(count), float(states["cut"].means[arm]))
-            for arm, count in enumerate(states["cut"].counts)
+            arm: (int(count), float(states["cut"].tallies.means[arm]))
+            for arm, count in enumerate(states["cut"].tallies.counts)
             if count
         }
         for leader in rng.integers(n_arms, size=2).tolist():

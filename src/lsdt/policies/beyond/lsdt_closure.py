@@ -37,7 +37,7 @@ from lsdt.policies.parts.closure_tangents import (
     new_costs,
     share_tangents,
 )
-from lsdt.policies.parts.gap_rows import column_entry, column_size, row_of
+from lsdt.policies.parts.gap_rows import column_entry, column_of, row_of
 from lsdt.policies.parts.tallies import is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
@@ -68,9 +68,9 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureSta
 
 
 @compiled
-def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
-    """Solve for the index of an arm and of its kind, from its bound; keep it with tangents that bound it."""
-    costs, equivalence_class, bound = state.costs, state.costs.rows.equivalence_class, state.costs.bound
+def solve_index(costs: ClosureCosts, largest: Array, solved: Array, arm: int, level: float) -> None:
+    """Solve for the index of an arm and its equivalents, from its bound; keep tangents that bound it."""
+    equivalence_class, bound = costs.rows.equivalence_class, costs.bound
     q, cost, slope = largest_mean(row_of(costs, arm), level, bound[arm])
     if q == -math.inf:
         keep_refuted(costs, arm, level)
@@ -80,8 +80,8 @@ def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
     share_tangents(costs, arm)
     for other in range(len(equivalence_class)):
         if equivalence_class[other] == equivalence_class[arm] and bound[other] > -math.inf:  # it is allowed
-            state.largest[other] = bound[other] = q
-            state.solved[other] = level
+            largest[other] = bound[other] = q
+            solved[other] = level
 
 
 @inlined
@@ -123,16 +123,16 @@ def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
             return least_refuted(costs, allowed)
         if solved[best] == level:
             return best
-        solve_index(state, best, level)
+        solve_index(costs, state.largest, solved, best, level)
 
 
 def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward and bring the costs that it changes up to date."""
     state.total[0] += 1
     learn_reward(state.costs, arm, reward)
-    rows = state.costs.rows
-    for number in range(np.uint64(column_size(rows, arm))):
-        state.solved[column_entry(rows, arm, number)[0]] = -1.0
+    column = column_of(state.costs.rows, arm)
+    for number in range(np.uint64(column.size)):
+        state.solved[column_entry(column, number)[0]] = -1.0
 
 
 def fill(state: LsdtClosureState, counts: Array, sums: Array) -> None:

@@ -4,7 +4,7 @@ A tangent lies below the convex cost. Every arm keeps three, each as a point wit
 one where its index was solved for, two around its least cost. So the cost can be at most a level only where
 all three tangents are; if they are nowhere, the data refute the arm. A reward changes one term in the costs
 of the arms that have the played arm in their row; the tangents are updated in place. What is found of one
-arm holds for all of its kind (see `GapRows`): among very many candidates most were never played, and
+arm holds for all equivalent arms (see `GapRows`): among very many candidates most were never played, and
 nearly all of these tie.
 """
 
@@ -38,8 +38,8 @@ from lsdt.policies.parts.gap_rows import (
     GapRows,
     begin_plays,
     column_entry,
+    column_of,
     column_places,
-    column_size,
     columns_of,
     fill_plays,
     row_of,
@@ -208,7 +208,7 @@ def least_bound(costs: ClosureCosts, arm: int) -> float:
 
 @inlined
 def share_tangents(costs: ClosureCosts, arm: int) -> None:
-    """Let all arms of a kind have the tangents and the least cost of one of them."""
+    """Copy the tangents and the least cost of an arm to its equivalents."""
     equivalence_class, kind = costs.rows.equivalence_class, costs.rows.equivalence_class[arm]
     for other in range(len(equivalence_class)):
         if equivalence_class[other] == kind:
@@ -224,7 +224,7 @@ def share_tangents(costs: ClosureCosts, arm: int) -> None:
 
 @compiled
 def find_least(costs: ClosureCosts, arm: int) -> None:
-    """Find the least cost of an arm and of all of its kind, and keep tangents on both sides of it."""
+    """Find the least cost of an arm and its equivalents, and keep tangents on both sides of it."""
     solve_least(costs, arm)
     share_tangents(costs, arm)
 
@@ -254,16 +254,15 @@ def solve_least(costs: ClosureCosts, arm: int) -> None:
 
 
 @inlined
-def goes_behind(costs: ClosureCosts, arm: int, other: int) -> bool:
+def is_dominated(costs: ClosureCosts, arm: int, other: int) -> bool:
     """Mark an arm as dominated by another if it is sure to cost no less (`cost_order`); say whether it is."""
-    rows, counts, means = costs.rows, costs.tallies.counts, costs.tallies.means
+    counts, means, played = costs.tallies.counts, costs.tallies.means, costs.rows.played
+    lower, upper = costs.rows.lower, costs.rows.upper
     left, right = least_between(costs.point, costs.slope, arm)
-    is_behind, begin, end = costs_no_less(
-        arm, other, rows.played, counts, means, rows.lower, rows.upper, left, right
-    )
-    if is_behind:
+    dominated, begin, end = costs_no_less(arm, other, played, counts, means, lower, upper, left, right)
+    if dominated:
         costs.dominated_by[arm], costs.dominated_from[arm], costs.dominated_to[arm] = other, begin, end
-    return is_behind
+    return dominated
 
 
 @compiled
@@ -292,7 +291,7 @@ def least_of_all(costs: ClosureCosts) -> float:
         if known[best] == 1:
             costs.champion[0] = best
             return float(least[best])
-        if is_ordered and best != champion and goes_behind(costs, best, champion):
+        if is_ordered and best != champion and is_dominated(costs, best, champion):
             bound[best] = math.inf
             continue
         find_least(costs, best)
@@ -355,14 +354,14 @@ def change_terms(costs: ClosureCosts, source: int, count: int, mean: float) -> N
 
     For coins, two divergences to the same point differ by what is the same for all points and one logarithm.
     """
-    family, variance, rows, both = costs.family, costs.variance, costs.rows, costs.tallies.counts[source]
+    family, variance, both = costs.family, costs.variance, costs.tallies.counts[source]
     now, then = inside(family, costs.tallies.means[source]), inside(family, mean)
     point, cost, slope, known = costs.point, costs.cost, costs.slope, costs.known
-    lower, upper = columns_of(rows)
+    lower, upper = columns_of(costs.rows)
     if count == 0:
-        begin_plays(rows, costs.tallies.counts, source)
+        begin_plays(costs.rows, costs.tallies.counts, source)
     if len(costs.dominated_by) > 0:
-        start, step = column_places(rows, source)
+        start, step = column_places(costs.rows, source)
         narrow_ends(
             costs.dominated_by, costs.dominated_from, costs.dominated_to, lower, upper, start, step, now
         )
@@ -370,8 +369,9 @@ def change_terms(costs: ClosureCosts, source: int, count: int, mean: float) -> N
     quick = family == BERNOULLI and count > 0
     if family == BERNOULLI:
         same = both * entropy(now) - count * entropy(then)
-    for number in range(np.uint64(column_size(rows, source))):
-        arm, place = column_entry(rows, source, number)
+    column = column_of(costs.rows, source)
+    for number in range(np.uint64(column.size)):
+        arm, place = column_entry(column, number)
         known[arm] = 0
         for which in range(np.uint64(TANGENTS)):
             at = np.uint64(TANGENTS) * arm + which

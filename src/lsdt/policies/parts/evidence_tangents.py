@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsdt.kernel import BERNOULLI, Array, compiled, copy_into, inlined
-from lsdt.policies.parts.gap_rows import begin_plays, column_entry, column_size, columns_of
+from lsdt.policies.parts.gap_rows import begin_plays, column_entry, column_of, columns_of
 from lsdt.policies.parts.mixture_evidence import (
     NOBODY,
     SETTLED,
@@ -108,7 +108,7 @@ def solve_least(state: Any, arm: int) -> None:
 
 @compiled
 def find_least(state: Any, arm: int) -> None:
-    """Find the least evidence against a rival, and against all of its kind that may be better too."""
+    """Find the least evidence against a rival, and against its equivalents that may be better too."""
     solve_least(state, arm)
     equivalence_class, kind, bound = (
         state.rows.equivalence_class,
@@ -116,7 +116,7 @@ def find_least(state: Any, arm: int) -> None:
         rounded(state.least[arm]),
     )
     state.bound[arm] = bound
-    for other in range(len(state.rows.played)):  # of cut rows no two are of a kind
+    for other in range(len(state.rows.played)):  # in cut rows no two are equivalent
         if equivalence_class[other] == kind and state.settled[other] == 0:
             for which in range(2):
                 here, there = 2 * arm + which, 2 * other + which
@@ -132,14 +132,14 @@ def find_least(state: Any, arm: int) -> None:
 @compiled
 def change_terms(state: Any, source: int, then: Seen, led: bool, leads: bool) -> None:
     """Bring the terms of an arm up to date, of which this was seen before, and which led or did not."""
-    tolerance, now, size = state.tolerance, seen_of(state, source), column_size(state.rows, source)
-    if (led or leads) and size < len(state.known):  # rows that do not hold the leader have a term for it too
+    tolerance, now, column = state.tolerance, seen_of(state, source), column_of(state.rows, source)
+    if (led or leads) and column.size < len(state.known):  # rows without the leader have a term for it too
         state.point[:] = math.nan
         state.known[:] = 0
         return
     lower, upper = columns_of(state.rows)
-    for number in range(np.uint64(size)):
-        arm, place = column_entry(state.rows, source, number)
+    for number in range(np.uint64(column.size)):
+        arm, place = column_entry(column, number)
         state.known[arm] = 0
         for which in range(np.uint64(2)):
             at = np.uint64(2) * arm + which
@@ -164,12 +164,13 @@ def change_terms(state: Any, source: int, then: Seen, led: bool, leads: bool) ->
 @compiled
 def change_others(state: Any, source: int, more: float) -> None:
     """Add what the least term of an arm has become more to the evidence of rows that do not hold the arm."""
-    if column_size(state.rows, source) == len(state.tallies.counts):
+    column = column_of(state.rows, source)
+    if column.size == len(state.known):
         return
     for at in range(len(state.value)):
         state.value[at] += more
-    for number in range(np.uint64(column_size(state.rows, source))):
-        arm, _ = column_entry(state.rows, source, number)
+    for number in range(np.uint64(column.size)):
+        arm, _ = column_entry(column, number)
         state.value[np.uint64(2) * arm] -= more
         state.value[np.uint64(2) * arm + np.uint64(1)] -= more
     state.known[:] = 0
@@ -211,9 +212,9 @@ def change_leader(state: Any, leader: int) -> None:
     change_terms(state, before, seen_of(state, before), True, False)
     change_terms(state, leader, seen_of(state, leader), False, True)
     state.settled[:] = 0
-    upper = columns_of(state.rows)[1]
-    for number in range(np.uint64(column_size(state.rows, leader))):
-        arm, place = column_entry(state.rows, leader, number)
+    upper, column = columns_of(state.rows)[1], column_of(state.rows, leader)
+    for number in range(np.uint64(column.size)):
+        arm, place = column_entry(column, number)
         if upper[place] <= state.tolerance * SETTLED:
             state.settled[arm] = 1
     state.settled[leader] = 1

@@ -188,14 +188,6 @@ def entry_of(row: Row, number: int) -> tuple[Any, Any]:
 
 
 @inlined
-def column_size(rows: GapRows, source: int) -> int:
-    """Return how many arms have `source` in their row."""
-    if len(rows.played) > 0:
-        return len(rows.played)
-    return int(rows.starts[source + 1] - rows.starts[source])
-
-
-@inlined
 def columns_of(rows: GapRows) -> tuple[Array, Array]:
     """Return lower and upper bounds as `column_entry` finds them."""
     if len(rows.lower_by_column) > 0:
@@ -211,14 +203,37 @@ def column_places(rows: GapRows, source: int) -> tuple[int, int]:
     return source, len(rows.played)
 
 
+class Column(NamedTuple):
+    """Where the arms that have one arm in their row are found, `size` of them, and their bounds.
+
+    With whole tables, bounds lie at place `first` of `columns_of` and one every `step`. Else `step` is 0, and
+    the arms are those of ``rows`` from `first` on.
+    """
+
+    size: int
+    first: int
+    step: int
+    rows: Array
+    places: Array
+
+
 @inlined
-def column_entry(rows: GapRows, source: int, number: int) -> tuple[Any, Any]:
-    """Return an arm that has `source` in its row, and the place of its bounds in `columns_of`."""
+def column_of(rows: GapRows, source: int) -> Column:
+    """Return the column of an arm."""
     if len(rows.played) > 0:
         first, step = column_places(rows, source)
-        return np.uint64(number), np.uint64(first) + np.uint64(step) * np.uint64(number)
-    column = np.uint64(rows.starts[source]) + np.uint64(number)
-    return np.uint64(rows.rows[column]), np.uint64(rows.places[column])
+        return Column(len(rows.played), first, step, rows.rows, rows.places)
+    first = rows.starts[source]
+    return Column(rows.starts[source + 1] - first, first, 0, rows.rows, rows.places)
+
+
+@inlined
+def column_entry(column: Column, number: int) -> tuple[Any, Any]:
+    """Return an arm of a column, and the place of its bounds in `columns_of`."""
+    if column.step > 0:
+        return np.uint64(number), np.uint64(column.first) + np.uint64(column.step) * np.uint64(number)
+    at = np.uint64(column.first) + np.uint64(number)
+    return np.uint64(column.rows[at]), np.uint64(column.places[at])
 
 
 @compiled

@@ -211,8 +211,7 @@ def least_mean(state: Any, arm: int, leader: int, tolerance: float) -> float:
 @compiled
 def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) -> tuple[float, float, float]:
     """Return the evidence against `arm` being the best with mean q, its slope and its bend."""
-    rows, row, lowest = state.rows, row_of(state, arm), state.lowest
-    is_cut = len(rows.played) == 0
+    row, lowest, is_cut = row_of(state, arm), state.lowest, len(state.rows.played) == 0
     value, slope, bend, met = state.lowest_sum[0] if is_cut else 0.0, 0.0, 0.0, False
     for number in range(np.uint64(row.size)):
         place, other, count = term_of(row, number)
@@ -223,7 +222,7 @@ def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) 
         if count > 0:
             if is_cut:
                 value -= lowest[other]
-            low, high = q - rows.upper[place], q - reach_up(rows.lower[place], is_leader, tolerance)
+            low, high = q - row.upper[place], q - reach_up(row.lower[place], is_leader, tolerance)
             seen = seen_of(state, other)
             if low <= seen.top and seen.mean <= high:
                 value += lowest[other]
@@ -253,8 +252,8 @@ def least_between(state: Any, arm: int, leader: int, tolerance: float) -> tuple[
         met = met or is_leader
         if count > 0:
             seen = seen_of(state, other)
-            left = min(left, seen.top + state.rows.upper[place])
-            right = max(right, seen.mean + reach_up(state.rows.lower[place], is_leader, tolerance))
+            left = min(left, seen.top + row.upper[place])
+            right = max(right, seen.mean + reach_up(row.lower[place], is_leader, tolerance))
     if leader >= 0 and not met and state.tallies.counts[leader] > 0:
         right = max(right, seen_of(state, leader).mean + tolerance)
     if left >= right:  # nothing speaks against the means in between; the least is nearest to the leader's
