@@ -176,26 +176,37 @@ def test_a_policy_has_its_file_its_documentation_and_its_twin(name):
     assert f'"{name}"' in twins
 
 
-def choices_of_all():
-    """Few arms and rounds: without compilation, what happens before the first round takes long."""
+def words_of_all():
+    """Choices and every word of the state after some hundred rounds, and the evidence of a stopping rule."""
     few = lsdt.from_means(MEANS[:10], 0.3)
-    return {
-        f"{variant}, {law}": trajectory(ready(variant, few, MODELS[law]), rewards(law, 15), 15)
-        for variant in VARIANTS
-        for law in MODELS
-    }
+    found = {}
+    for variant in VARIANTS:
+        for law, model in MODELS.items():
+            start = ready(variant, few, model)
+            arms = trajectory(start, rewards(law, HORIZON))
+            found[f"{variant}, {law}"] = [arms, start.player.packed.words().tobytes().hex()]
+    for law in MODELS:
+        agent = lsdt.Agent(few.reveal(0.5, 0.5, seed=1), "ucb1", rewards=law, seed=3)
+        reward = rewards(law, HORIZON)
+        for t in range(HORIZON):
+            decision = agent.ask()
+            agent.tell(decision, reward(decision.arm, t))
+            if t % 50 == 0:
+                stopping = agent.stopping(tolerance=0.05)
+                found[f"evidence, {law}, {t}"] = [stopping.arm, stopping.evidence.hex()]
+    return found
 
 
 PLAIN = """
 import sys; sys.path[:0] = [{tests!r}]
 import json
-from contract.test_policies import choices_of_all
-print(json.dumps(choices_of_all()))
+from contract.test_policies import words_of_all
+print(json.dumps(words_of_all()))
 """
 
 
 def test_compiled_equals_plain_python():
-    """The same functions, run by the Python interpreter alone, make the same choices."""
+    """The same functions, run by the Python interpreter alone, make the same choices, bit for bit."""
     answer = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PLAIN.format(tests=str(ROOT / "tests"))],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
@@ -204,8 +215,8 @@ def test_compiled_equals_plain_python():
         check=True,
     )
     plain = json.loads(answer.stdout)
-    for variant, compiled in choices_of_all().items():
-        assert plain[variant] == compiled, variant
+    for name, compiled in words_of_all().items():
+        assert plain[name] == compiled, name
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -5,6 +5,7 @@ import math
 import numba
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 from hypothesis import given, strategies as st
 
@@ -28,6 +29,23 @@ def upper_of(family, mean, level, variance):
 @numba.njit
 def kl(family, p, q, variance):
     return special.divergence(family, p, q, variance)
+
+
+@numba.njit
+def gamma(x):
+    return special.log_gamma(x)
+
+
+@given(st.floats(1e-3, 1e12))
+def test_log_gamma_is_right_and_the_same_bits_in_the_interpreter(x):
+    found, right = gamma(x), scipy.special.gammaln(x)
+    assert found == pytest.approx(right, rel=2e-15, abs=2e-14)
+    assert found == getattr(special.log_gamma, "py_func", special.log_gamma)(x)
+
+
+@pytest.mark.parametrize("x", [0.0, -0.5, -1e308, -math.inf, math.nan])
+def test_log_gamma_of_anything_else_ends(x):
+    assert gamma(x) == math.inf
 
 
 @given(SHARES, SHARES)

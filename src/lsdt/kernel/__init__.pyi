@@ -64,6 +64,7 @@ from .special import (
     beta_isf as beta_isf,
     beta_quantile as beta_quantile,
     divergence as divergence,
+    log_gamma as log_gamma,
     normal_isf as normal_isf,
     normal_sf as normal_sf,
     upper_mean as upper_mean,

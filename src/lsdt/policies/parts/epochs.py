@@ -74,7 +74,7 @@ def begin_epoch(state: Any, epoch: Epoch) -> None:
     epoch.number[0] += 1
     if epoch.number[0] > state.last_epoch:
         return
-    plays = state.lambda_ * log_term(state.horizon, epoch.number[0]) * 4.0 ** epoch.number[0]
+    plays = state.lambda_ * log_term(state.horizon, epoch.number[0]) * float(1 << (2 * epoch.number[0]))
     for arm in range(len(state.z)):
         wanted = epoch.alive[arm] == 1
         for place in range(state.indptr[arm], state.indptr[arm + 1]):

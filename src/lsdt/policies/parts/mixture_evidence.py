@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import BERNOULLI, compiled, inlined
+from lsdt.kernel import BERNOULLI, compiled, inlined, log_gamma
 from lsdt.policies.parts.closure_costs import newton_step
 from lsdt.policies.parts.gap_rows import row_of, rows_of, term_of
 
@@ -107,8 +107,8 @@ def base_term(family: int, count: int, mean: float) -> float:
     """Return the part of log M that does not depend on theta."""
     if family == BERNOULLI:
         wins = count * mean
-        logs = math.lgamma(wins + 0.5) + math.lgamma(count - wins + 0.5)
-        return logs - math.lgamma(count + 1.0) - _LOG_PI
+        logs = log_gamma(wins + 0.5) + log_gamma(count - wins + 0.5)
+        return logs - log_gamma(count + 1.0) - _LOG_PI
     return -0.5 * math.log1p(float(count))
 
 

@@ -110,6 +110,7 @@ def distances_moved(indptr: Array, point: Array, anchor: Array) -> tuple[float, 
     of_y = 0.0
     for arm in range(point.shape[1]):
         degree = indptr[arm + 1] - indptr[arm] + 1
-        of_z += degree * (point[Z, arm] - anchor[Z, arm]) ** 2
-        of_y += degree * (point[Y, arm] - anchor[Y, arm]) ** 2
+        z, y = point[Z, arm] - anchor[Z, arm], point[Y, arm] - anchor[Y, arm]
+        of_z += degree * (z * z)
+        of_y += degree * (y * y)
     return of_z, of_y
