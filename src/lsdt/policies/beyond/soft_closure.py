@@ -140,20 +140,15 @@ def index_value(state: SoftClosureState, arm: int, excess: float) -> float:
 @inlined
 def best_of_allowed(state: SoftClosureState, allowed: Allowed) -> int:
     """Return IMED's choice among the allowed arms: the least n_i KL(mean_i, best mean) + log n_i."""
-    family, variance, counts, means = (
-        state.costs.family,
-        state.costs.variance,
-        state.costs.tallies.counts,
-        state.costs.tallies.means,
-    )
-    leader = empirical_best(state.costs.tallies, allowed)
+    costs, counts, means = state.costs, state.costs.tallies.counts, state.costs.tallies.means
+    leader = empirical_best(costs.tallies, allowed)
     best, lowest = -1, math.inf
     for arm in range(len(counts)):
         if not is_allowed(allowed, arm):
             continue
         value = -math.inf
         if counts[arm] > 0:
-            value = counts[arm] * divergence(family, means[arm], means[leader], variance)
+            value = counts[arm] * divergence(costs.family, means[arm], means[leader], costs.variance)
             value += state.log_counts[arm]
         if best < 0 or value < lowest:
             best, lowest = arm, value
