@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 
-_ALIKE = 0.5  # least similarity of two words, by difflib
+_ALIKE = 0.5  # similarity (difflib's ratio) above which words count as near; a little below difflib's own 0.6
 
 
 class LsdtError(Exception):
@@ -47,7 +47,7 @@ class InvalidInput(LsdtError, ValueError):
 
 
 class NoRelations(InvalidInput):
-    """Ratings that decide no relation of any two items: too few users rated both."""
+    """The ratings decide no relation between any two items, because too few users rated both."""
 
     exit_code = 9
 
@@ -59,7 +59,7 @@ class InvalidFile(InvalidInput):
 
 
 class DamagedStore(InvalidFile):
-    """A row of a store, or an event of its log, does not fit its checksum."""
+    """A row of a store, or an event of its log, does not match its checksum."""
 
     exit_code = 13
     http_status = 500
@@ -85,7 +85,7 @@ class LostDecision(InvalidInput):
 
 
 class InconsistentSideInformation(LsdtError):
-    """No mean rewards whatsoever can satisfy the relations.
+    """The relations contradict one another: no mean rewards satisfy them all.
 
     Attributes
     ----------
@@ -102,7 +102,10 @@ class InconsistentSideInformation(LsdtError):
 
 
 class NotUnitInterval(InconsistentSideInformation):
-    """Complete side information that is not a unit interval graph; ``conflict`` is the forbidden subgraph."""
+    """The similar pairs of complete side information form no unit interval graph.
+
+    ``conflict`` is the forbidden subgraph that shows it.
+    """
 
     exit_code = 5
 
@@ -136,7 +139,7 @@ class StoreFailed(LsdtError, OSError):
 
 
 class StoreLocked(LsdtError):
-    """Another writer holds the store, or the experiment."""
+    """Another writer has the store or the experiment open."""
 
     exit_code = 11
     http_status = 409
@@ -185,5 +188,5 @@ def listed(words: Sequence[str], like: str = "", most: int = 8) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return ``'1 arm'``, ``'2,000 arms'``."""
+    """Return a number and its noun, in the plural if needed: ``'1 arm'``, ``'2,000 arms'``."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

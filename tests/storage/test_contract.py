@@ -74,7 +74,7 @@ def test_a_name_that_is_given_again_is_another_experiment(store):
     with pytest.raises(StoreFailed, match="given back"):
         lease.insert([ask(9)])
     later.release()
-    with pytest.raises(InvalidInput, match="was deleted, and another one made under its name"):
+    with pytest.raises(InvalidInput, match="was deleted, and another one was created under its name"):
         store.delete("drinks", before)
     assert events(store) == [ask(number) for number in range(5)]
     assert store.latest("drinks").blob == b"anew"

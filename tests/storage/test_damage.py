@@ -103,7 +103,7 @@ def test_a_text_that_damage_made_null_is_refused(path, column):
     nullify(path, "experiments", column)
     with open_store(f"sqlite:///{path}", read_only=True) as store:
         (record,) = store.list()
-        with pytest.raises(DamagedStore, match="does not fit its checksum"):
+        with pytest.raises(DamagedStore, match="does not match its checksum"):
             record.check()
 
 
@@ -185,8 +185,8 @@ def test_a_damaged_experiment_is_left_out_and_the_others_are_served(tmp_path):
     service = Service(Settings(f"sqlite:///{path}"))
     answers = post(service, ("good", "ask", {}), ("bad", "ask", {}))
     assert [each.status_code for each in answers] == [200, 503]
-    assert "does not fit its checksum" in answers[1].json()["detail"]
-    assert "does not fit its checksum" in service.broken["bad"]
+    assert "does not match its checksum" in answers[1].json()["detail"]
+    assert "does not match its checksum" in service.broken["bad"]
     assert list(service.hosted) == ["good"]
     service._close_store()
 

@@ -97,10 +97,12 @@ def test_nothing_is_answered_after_harm_to_the_files(path, harm):
     store.verify()
     harm(path)
     said = "a second name, a hard link," if harm is link else "removed or renamed|replaced by another file"
-    with pytest.raises(StoreFailed, match=f"({said}).*; nothing more is kept or answered. Put the file back"):
+    with pytest.raises(
+        StoreFailed, match=f"({said}).*; nothing more is stored or answered. Put the file back"
+    ):
         lease.append([ask(1)])
     for call in (lambda: lease.append([ask(2)]), store.verify, lambda: store.latest("x")):
-        with pytest.raises(StoreFailed, match="nothing more is kept or answered"):
+        with pytest.raises(StoreFailed, match="nothing more is stored or answered"):
             call()
     if harm in LEFT:  # while the store that failed is still there, and may be killed at any moment
         assert numbers(LEFT[harm](path))[:1] == [0]

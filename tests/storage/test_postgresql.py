@@ -111,7 +111,7 @@ def test_a_connection_that_dies_is_for_good(replicas):
     lease.append([ask(0)])
     pid = first._writes.info.backend_pid
     second._rows("SELECT pg_terminate_backend(%s)", (pid,))
-    with pytest.raises(StoreFailed, match="make sure that the server is there, then open it again"):
+    with pytest.raises(StoreFailed, match="make sure that the server is running"):
         lease.append([ask(1)])
     with pytest.raises(StoreFailed, match="open it again"):
         lease.append([ask(2)])
@@ -232,7 +232,9 @@ def test_a_newer_schema_is_refused_and_a_failed_step_changes_nothing(postgresql_
         assert [each.name for each in store.list()] == ["x"]
     monkeypatch.undo()
     for read_only in (False, True):
-        with pytest.raises(InvalidFile, match="tables are of version 4, and this program knows up to 3"):
+        with pytest.raises(
+            InvalidFile, match="tables have version 4, and this program supports versions up to 3"
+        ):
             open_store(postgresql_url, read_only=read_only)
 
 

@@ -115,7 +115,7 @@ def test_a_failure_is_for_good_until_the_store_is_opened_again(path, statement):
         lambda: list(store.read("x")),
         lambda: store.latest("x"),
     ):
-        with pytest.raises(StoreFailed, match="open it again: what was answered is in there"):
+        with pytest.raises(StoreFailed, match="open it again: everything that was answered is in it"):
             call()
     with opened(path) as again:  # without closing the first
         assert sum(len(batch) for batch in again.read("x")) == 6
@@ -231,7 +231,7 @@ def test_a_newer_schema_is_refused_and_an_older_one_goes_forward(path, monkeypat
     monkeypatch.undo()
     for read_only in (False, True):
         with pytest.raises(
-            InvalidFile, match="tables are of version 4, and this program knows up to 3; upgrade"
+            InvalidFile, match="tables have version 4, and this program supports versions up to 3; upg"
         ):
             opened(path, read_only=read_only)
 
@@ -243,7 +243,7 @@ def test_tables_without_epochs_and_checksums_are_refused_and_left_alone(path, ve
         connection.execute(f"PRAGMA user_version = {version}")
     before = path.read_bytes()
     for read_only in (False, True):
-        with pytest.raises(InvalidFile, match=f"earlier lsdt: its tables are of version {version}.*prior="):
+        with pytest.raises(InvalidFile, match=f"earlier lsdt: its tables have version {version}.*prior="):
             opened(path, read_only=read_only)
     assert path.read_bytes() == before
 

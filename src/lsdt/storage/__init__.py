@@ -1,9 +1,10 @@
 """Logs of events by URL: what an agent was asked and told, stored so that nothing acknowledged is lost.
 
-`store` is the protocol with its invariants, `events` defines events and the checksums that chain them.
-`memory` is a store of its own; `sqlite` and `postgresql` are dialects of `sql_store`, which stands on the two
+`store` defines the interface and its invariants, `events` the events and the checksums that chain them.
+`memory` is a store in memory; `sqlite` and `postgresql` are dialects of `sql_store`, which uses the two
 connections of `fail_stop`. `migrations` has the tables, `postgresql_connection` gives up on a silent server,
-`file_systems` and `open_files` guard SQLite's files, and `forks` keeps children from using a parent's store.
+`file_systems` and `open_files` guard SQLite's files, and `forks` keeps child processes from using a parent's
+store.
 """
 
 import lazy_loader

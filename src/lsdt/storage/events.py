@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 START = 0  # the position before the first event
 _ROW = struct.Struct("<8sBqqqd")
-_LINK = blake2b(digest_size=8)  # copied for each event, which is faster than a new one
+_LINK = blake2b(digest_size=8)  # copied for each event, which is faster than creating a new one
 _WRITER = struct.Struct("<q")
 
 
@@ -27,7 +27,8 @@ class Kind(IntEnum):
 
     ``ASK`` opens a decision. ``TELL``, ``CANCEL`` and ``EXPIRE`` close one. ``OBSERVE`` is a reward without a
     decision. ``EXTEND`` replaces the side information. ``RETIRE`` takes an arm out of play or, with a reward
-    of 0, back in. ``SNAPSHOT`` marks where a snapshot was taken. ``MERGE`` adds what other agents learned.
+    of 0, puts it back. ``SNAPSHOT`` marks where a snapshot was taken. ``MERGE`` adds what other agents
+    learned.
     """
 
     ASK = 1
@@ -45,7 +46,7 @@ CLOSING = (Kind.TELL, Kind.CANCEL, Kind.EXPIRE)
 
 
 class Event(NamedTuple):
-    """Something that happened to an agent.
+    """One event in the history of an agent.
 
     Attributes
     ----------
@@ -80,9 +81,9 @@ class Entry(NamedTuple):
     Attributes
     ----------
     position : int
-        Positions ascend in the order in which events apply. They may have gaps.
+        Its place in the log. Positions increase in the order in which events apply, and may have gaps.
     writer : int
-        The random number of the lease that wrote it (`new_epoch`).
+        The random number (`new_epoch`) of the lease that wrote it.
     link : bytes
         A checksum of the event and of the previous link of the same writer.
     kind, time, number, arm, reward, data
@@ -108,7 +109,7 @@ def now() -> int:
 def new_epoch() -> int:
     """Return 64 random bits that identify one opening of an agent or of a log.
 
-    Not a counter, which would repeat its numbers after a backup is restored.
+    A counter would repeat its numbers after a backup is restored.
     """
     return int.from_bytes(urandom(8), "little", signed=True)
 
@@ -119,7 +120,7 @@ def first_link(writer: int) -> bytes:
 
 
 def link_of(before: bytes, event: Event) -> bytes:
-    """Return the checksum of an event, chained to the one before it."""
+    """Return the checksum of an event, chained to the checksum `before` it."""
     kind, time, number, arm, reward, data = event
     content = _ROW.pack(before, kind, time, number, arm, math.nan if reward is None else reward)
     link = _LINK.copy()
@@ -133,16 +134,16 @@ def blob_checksum(position: int, blob: bytes) -> bytes:
 
 
 def row_checksum(fields: tuple[int | str, ...], content: bytes) -> bytes:
-    """Return the checksum of a row with short fields and one long content."""
+    """Return the checksum of a row: its short fields and one long value."""
     return blake2b(repr(fields).encode() + content, digest_size=8).digest()
 
 
 def check_note(row: tuple[Any, ...], where: str) -> None:
-    """Raise `DamagedStore` if a note (scope, key, time, value, checksum) does not fit its checksum."""
+    """Raise `DamagedStore` if a note (scope, key, time, value, checksum) does not match its checksum."""
     scope, key, time, value, checksum = row
     if not isinstance(value, bytes) or row_checksum((scope, key, time), value) != checksum:
         raise DamagedStore(
-            f"a note in {where} is damaged: {key!r} of {scope!r} does not fit its checksum; restore the "
+            f"a note in {where} is damaged: {key!r} of {scope!r} does not match its checksum; restore the "
             "store from a backup"
         )
 
@@ -155,7 +156,7 @@ def lost_events(position: int) -> DamagedStore:
 
 
 def check_positions(entries: Sequence[Any], after: int) -> None:
-    """Raise `DamagedStore` if positions do not follow one another: events are missing or were moved."""
+    """Raise `DamagedStore` if positions are not consecutive: events are missing or were moved."""
     for expected, entry in enumerate(entries, after + 1):
         if entry[0] != expected:
             raise lost_events(expected)
@@ -164,7 +165,7 @@ def check_positions(entries: Sequence[Any], after: int) -> None:
 def check_writers(entries: Sequence[Any], links: dict[int, bytes], known: Callable[[], set[int]]) -> None:
     """Raise `DamagedStore` if an event has a writer that never opened the log.
 
-    `links` has the writers seen so far; `known` looks up all of them, if an event has another.
+    `links` has the writers seen so far; `known` looks up all writers, and is called only for an unseen one.
     """
     others = {entry[1] for entry in entries} - links.keys()
     strangers = others - known() if others else others
@@ -180,7 +181,7 @@ def check_chain(entries: Iterable[Entry], links: dict[int, bytes]) -> None:
     """Raise `DamagedStore` if entries were changed, lost or swapped.
 
     `links` has the last link of each writer so far, and is updated. The first event of a writer that is not
-    in it cannot be checked, and anchors its chain.
+    in `links` cannot be checked, and starts its chain.
     """
     pack, nan, new = _ROW.pack, math.nan, _LINK.copy
     for position, writer, link, kind, time, number, arm, reward, data in entries:
@@ -190,13 +191,13 @@ def check_chain(entries: Iterable[Entry], links: dict[int, bytes]) -> None:
                 content = pack(before, kind, time, number, arm, nan if reward is None else reward)
                 if data:
                     content += data
-            except (struct.error, TypeError):  # of a wrong type
+            except (struct.error, TypeError):  # a damaged value of the wrong type
                 content = b""
             expected = new()
             expected.update(content)
             if expected.digest() != link:
                 raise DamagedStore(
-                    f"the log is damaged: the event at position {position} does not fit its checksum; "
+                    f"the log is damaged: the event at position {position} does not match its checksum; "
                     "restore the store from a backup"
                 )
         links[writer] = link

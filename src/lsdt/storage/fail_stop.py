@@ -1,7 +1,7 @@
-"""The two connections of a store in a database, and stopping at the first failure.
+"""The two connections of a store in a database, and how it stops at the first failure.
 
-One connection writes and the other reads, so that reading never waits for a commit. Whatever goes wrong while
-writing ends the store: nothing is retried, and every later call raises until the store is opened again.
+One connection writes and the other reads, so that reading never waits for a commit. Any error while writing
+ends the store: nothing is retried, and every later call raises until the store is opened again.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class FailStopStore(Store):
     durability : {'full', 'process'}
         Whether a commit waits for the disk.
     patience : float
-        How many seconds the store waits for others before it fails.
+        How many seconds the store waits for other programs, or for the server, before it fails.
     """
 
     _errors: ClassVar[tuple[type[Exception], ...]]  # what the driver raises
     _unreadable: ClassVar[type[LsdtError]]  # what is raised when reading fails
-    _remedy: ClassVar[str]  # what to make sure of after a failure
+    _remedy: ClassVar[str]  # what users should make sure of after a failure
     _reads: Connection
     _writes: Connection | None = None  # None in a store that is open for reading only
 
@@ -95,7 +95,7 @@ class FailStopStore(Store):
             writes = self._writes
             if writes is None:
                 raise InvalidInput(f"the store {self._shown} is open for reading only")
-            self._torn = True  # checked by writers only: readers go on meanwhile
+            self._torn = True  # checked by writers only, so that readers continue meanwhile
             try:
                 if not writes.in_transaction:
                     self._begin(writes)
@@ -115,12 +115,12 @@ class FailStopStore(Store):
         if isinstance(error, self._errors):
             self._failed = (
                 f"the store {self._shown} failed: {_said(error)}; make sure that {self._remedy}, then "
-                "open it again: what was answered is in there"
+                "open it again: everything that was answered is in it"
             )
             raise StoreFailed(self._failed) from error
 
     def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return the rows that a query finds among what is committed."""
+        """Return the rows that a query finds in committed data."""
         with self._read_lock:
             self._check()
             try:
@@ -141,7 +141,7 @@ class FailStopStore(Store):
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit what is inserted inside; an exception inside rolls it back and ends the store."""
+        """Commit what is inserted inside; an exception rolls it back and ends the store."""
         with self._lock:
             try:
                 yield
@@ -172,7 +172,7 @@ class FailStopStore(Store):
                 self._end("the store is closed; open it again")
 
     def discard(self) -> None:
-        """Disconnect without a commit; locks go with the connections."""
+        """Disconnect without a commit; locks are released with the connections."""
         self._end("the store was given up; open it again")
 
     def _end(self, reason: str) -> None:
@@ -182,7 +182,7 @@ class FailStopStore(Store):
         self._failed = self._failed or reason
 
     def _disconnect(self) -> None:
-        """Close the connections, as far as they were opened."""
+        """Close those connections that were opened."""
         for name in ("_reads", "_writes"):
             connection = getattr(self, name, None)
             if connection is not None:
@@ -190,11 +190,11 @@ class FailStopStore(Store):
                     connection.close()
 
     def forked(self) -> None:
-        """Refuse everything: this process is the child of the one that opened the store."""
+        """Make every later call raise: this process is a child of the one that opened the store."""
         self._failed = FORKED
         self._lock, self._read_lock = RLock(), RLock()
 
 
 def _said(error: BaseException) -> str:
-    """Return the message of a driver. SQLite may quote bytes of a damaged file that cannot be decoded."""
+    """Return the message of a driver's error; SQLite may quote bytes of a damaged file that do not decode."""
     return "the file is damaged" if isinstance(error, UnicodeDecodeError) else str(error).strip()

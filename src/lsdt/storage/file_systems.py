@@ -37,9 +37,9 @@ _ESCAPE = re.compile(r"\\([0-7]{3})")
 
 
 def network_file_system(path: Path, mounts: str | None = None) -> str:
-    """Return the kind of network file system a path is on; empty if it is local, or unknown.
+    """Return the kind of network file system that a path is on; empty if it is local or unknown.
 
-    `mounts` is the table of mounted file systems in the form of ``/proc/mounts``, by default this system's.
+    `mounts` is the table of mounted file systems in the format of ``/proc/mounts``, by default this system's.
     """
     if mounts is None:
         try:

@@ -1,4 +1,4 @@
-"""New locks for the child of a fork: one that another thread held would block the child forever."""
+"""New locks in a child process after a fork: a lock held by another thread would block the child forever."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WATCHED: WeakSet[_Watched] = WeakSet()
 
 
 def watch_forks(watched: _Watched) -> None:
-    """Call `forked` of an agent or a store in each child that this process forks."""
+    """Call the `forked` method of an object, such as a store, in each child that this process forks."""
     _WATCHED.add(watched)
 
 
@@ -31,9 +31,9 @@ def _in_child() -> None:
 
 
 def _compile_again() -> None:
-    """Give Numba and LLVM new locks, if they are loaded: a thread may have been compiling.
+    """Give Numba and LLVM new locks, if they are loaded, as another thread may have been compiling.
 
-    The child does not use what that thread was compiling; it compiles it again.
+    The child does not use what that thread was compiling, and compiles it again.
     """
     owners = (
         getattr(sys.modules.get("numba.core.compiler_lock"), "global_compiler_lock", None),

@@ -1,4 +1,4 @@
-"""A store in memory: for tests, and for agents that need none of the disk."""
+"""A store in memory: for tests, and for agents that need not survive the process."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _NAMED: dict[str, MemoryStore] = {}
 
 
 def open_memory(key: str, durability: str) -> MemoryStore:
-    """Return a new store, or the one of a name."""
+    """Return a new store, or with a `key` the one of that name in this process."""
     if not key:
         return MemoryStore("memory://", durability)
     return _NAMED.setdefault(key, MemoryStore(f"memory://{key}", durability))
 
 
 class _Log:
-    """What is kept under one name; `entries` and `snapshots` are those committed."""
+    """The data of one experiment; `entries` and `snapshots` hold only what is committed."""
 
     def __init__(self, experiment: ExperimentRecord, blob: bytes) -> None:
         self.experiment = experiment
@@ -42,7 +42,7 @@ class _Log:
 
 
 class MemoryStore(Store):
-    """Everything in dictionaries. It forgets with the process, and is no more durable than that."""
+    """A store in dictionaries, which is lost when the process ends."""
 
     def __init__(self, url: str, durability: str) -> None:
         self.url, self.durability = url, durability
@@ -66,12 +66,12 @@ class MemoryStore(Store):
             raise StoreFailed(self._failed)
 
     def forked(self) -> None:
-        """Refuse everything: this is the child of the process that opened the store."""
+        """Make every later call raise: this process is a child of the one that opened the store."""
         self._failed = FORKED
         self._lock = RLock()
 
     def create(self, name: str, about: str, blob: bytes) -> None:
-        """Begin an experiment."""
+        """Create an experiment."""
         checked_name(name)
         with self._lock:
             self._check()
@@ -141,7 +141,7 @@ class MemoryStore(Store):
         return True
 
     def commit(self) -> None:
-        """Show everyone what was inserted."""
+        """Make what was inserted visible to readers."""
         with self._lock:
             self._check()
             self._failed = "a commit was interrupted; open the store again"
@@ -165,7 +165,7 @@ class MemoryStore(Store):
     def read(
         self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
     ) -> Iterator[Sequence[Entry]]:
-        """Yield the committed events behind a position."""
+        """Yield the committed events after a position."""
         links: dict[int, bytes] = {}
         with self._lock:
             entries = list(self._log(name).entries)
@@ -188,7 +188,7 @@ class MemoryStore(Store):
         return found
 
     def read_new(self, cursors: Sequence[LogCursor], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
-        """Return what is new behind each cursor."""
+        """Return the events after each cursor, and advance the cursors."""
         found: list[Sequence[Entry]] = []
         for cursor in cursors:
             with self._lock:
@@ -202,7 +202,7 @@ class MemoryStore(Store):
         return found
 
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
-        """Insert a snapshot."""
+        """Insert a snapshot into the open transaction."""
         with self._lock:
             log = self._log(lease.name)
             if position is None:
@@ -219,7 +219,7 @@ class MemoryStore(Store):
             return next((each for each in reversed(found) if before is None or each.position < before), None)
 
     def compact(self, name: str) -> int:
-        """Remove what the last two snapshots do not need."""
+        """Remove the events and snapshots before the second newest snapshot."""
         with self._lock:
             self.commit()
             log = self._log(name)
@@ -230,7 +230,7 @@ class MemoryStore(Store):
             return n_before - len(log.entries)
 
     def remember(self, scope: str, key: str, value: bytes) -> bool:
-        """Keep a note, unless there is one."""
+        """Insert a note unless its key exists."""
         with self._lock:
             self._check()
             if (scope, key) in self._notes or (scope, key) in self._open_notes:
@@ -261,14 +261,14 @@ class MemoryStore(Store):
             return len(gone)
 
     def share(self) -> None:
-        """Do nothing: what is in memory goes with the last who has it."""
+        """Do nothing: a store in memory needs no closing."""
 
     def close(self) -> None:
-        """Commit; one with a name stays for those who ask for it again."""
+        """Commit; a named store stays available in this process."""
         with self._lock:
             if not self._failed:
                 self.commit()
 
     def discard(self) -> None:
-        """Refuse everything from now on."""
+        """Make every later call raise."""
         self._failed = self._failed or "the store was given up; open it again"

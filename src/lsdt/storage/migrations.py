@@ -1,7 +1,6 @@
-"""The tables of a store, as steps that go forward only.
+"""The tables of a store, as forward-only migration steps.
 
-A database has a version. Missing steps are taken in one transaction; a version that this program does not
-support is refused.
+A database has a version. Missing steps are applied in one transaction; unsupported versions are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 APPLICATION = 0x6C736474  # "lsdt": marks our SQLite files
-# The version after the first step. Before it writers were counted, and notes had no checksum.
+# The version after the first step. In earlier versions, writers had consecutive numbers and notes no
+# checksum.
 FIRST = 3
 
 SQLITE: tuple[tuple[str, ...], ...] = (
@@ -129,18 +129,19 @@ POSTGRESQL: tuple[tuple[str, ...], ...] = (
 def missing_steps(
     seen: int, steps: Sequence[tuple[str, ...]], where: str
 ) -> list[tuple[int, tuple[str, ...]]]:
-    """Return the steps that a database lacks, with their versions; refuse unsupported versions."""
+    """Return the steps that a database lacks, with their versions; raise `InvalidFile` if unsupported."""
     newest = FIRST + len(steps) - 1
     if seen > newest:
         raise InvalidFile(
-            f"{where} was written by a newer lsdt: its tables are of version {seen}, and this program knows "
-            f"up to {newest}; upgrade lsdt"
+            f"{where} was written by a newer lsdt: its tables have version {seen}, and this program supports "
+            f"versions up to {newest}; upgrade lsdt"
         )
     if 0 < seen < FIRST:
         raise InvalidFile(
-            f"{where} was written by an earlier lsdt: its tables are of version {seen}, and this program "
-            f"reads version {FIRST} on. Its decisions do not say which opening of the log made them, so that "
-            "after restoring a backup rewards could go to wrong arms. Export the rewards with the lsdt that "
-            "wrote it (GET .../events), and begin a new store with them as prior=(arms, rewards)"
+            f"{where} was written by an earlier lsdt: its tables have version {seen}, and this program "
+            f"supports versions from {FIRST} on. Its decisions do not say which opening of the log made "
+            "them, so after restoring a backup rewards could go to the wrong arms. Export the rewards with "
+            "the lsdt that wrote it (GET .../events), and start a new store with them as "
+            "prior=(arms, rewards)"
         )
     return [(version, step) for version, step in enumerate(steps, start=FIRST) if version > seen]

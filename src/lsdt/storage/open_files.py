@@ -1,8 +1,9 @@
 """Check that the files of an SQLite store are still those that were opened.
 
-A file that is removed, renamed or replaced while it is open still accepts writes, which nobody will find
-again. Under a second name, a hard link, it has a second log beside it (``-wal``), and the two overwrite each
-other. The check takes a microsecond per file, so it is done after every commit, before requests are answered.
+A file that is removed, renamed or replaced while it is open still accepts writes, which are then lost. Opened
+under a second name, a hard link, it gets a second log (``-wal``) beside that name, and the two logs overwrite
+each other's changes. The check takes a microsecond per file, so it is done after every commit, before
+requests are answered.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ class OpenFiles:
 
 
 def check_links(path: Path) -> None:
-    """Refuse a database with several hard links: each name would have its own log and lock."""
+    """Raise `InvalidFile` if a database has several hard links: each name would have its own log and lock."""
     try:
         n_names = path.stat().st_nlink
     except FileNotFoundError:

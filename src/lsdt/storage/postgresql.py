@@ -3,11 +3,11 @@
 One connection writes, another reads. A lease is an advisory lock of the writing session: the server releases
 it with the connection, after the last transaction of that connection has ended.
 
-Events of replicas apply in the order of their transactions. Any number that a row gets when it is inserted is
-older than its commit: a reader that went by a sequence would skip a row that was numbered early and committed
-late. So a row carries its transaction and its number within it, a position is the pair (transaction, row) as
-one integer, and readers of what is settled stop before the oldest transaction still running
-(``pg_snapshot_xmin``).
+Events of replicas apply in the order of their transactions. A row gets its number when it is inserted, before
+its commit: a reader that followed a sequence would skip a row that was numbered early and committed late.
+Therefore a row carries the id of its transaction and its number within the transaction, a position is the
+pair (transaction, row) as one integer, and readers of settled events stop before the oldest transaction still
+running (``pg_snapshot_xmin``).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from lsdt.storage.sql_store import NoteRow
     from lsdt.storage.store import Lease
 
-_ROWS = 1 << 22  # a position is transaction * _ROWS + row
-_PATIENCE = 15.0  # seconds of silence during a call after which the store fails
-# A server that is gone without saying so is noticed within seconds.
+_ROWS = 1 << 22  # a position is transaction * _ROWS + row, so this limits the rows of one transaction
+_PATIENCE = 15.0  # seconds without an answer after which the store fails; as `tcp_user_timeout` below
+# Chosen so that a server that vanishes without closing the connection is noticed within seconds.
 _TIMEOUTS = {
     "connect_timeout": 10,
     "keepalives_idle": 5,
@@ -41,10 +41,10 @@ _TIMEOUTS = {
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
-_AT_ONCE = 20_000  # rows that one statement deletes
-_TRIES = 6  # times that a group is inserted, each after losing a race with another replica
+_AT_ONCE = 20_000  # rows deleted per statement; more would let the server be silent for longer
+_TRIES = 6  # attempts to insert a group; each repeat means that a race with another replica was lost
 _ONCE = (Kind.ASK, *CLOSING)
-_SPACE = 0x6C736474  # of advisory locks
+_SPACE = 0x6C736474  # "lsdt": the first key of our advisory locks
 _INSERT = """INSERT INTO events (experiment, writer, row, link, kind, time, number, arm, reward, data)
     SELECT ?, ?, ? + turn, link, kind, time, number, arm, reward, data FROM unnest(
         ?::bytea[], ?::smallint[], ?::bigint[], ?::bigint[], ?::bigint[], ?::float8[], ?::bytea[]
@@ -67,7 +67,7 @@ def _position_values(position: int) -> tuple[str, int]:
 
 
 def _positioned(rows: list[Any]) -> list[Any]:
-    # Not in SQL, where a product of type `numeric` takes longer, and one of 64 bits may overflow.
+    # Not computed in SQL, where a `numeric` product is slower, and a 64-bit product may overflow.
     return [(row[0] * _ROWS + row[1], *row[2:]) for row in rows]
 
 
@@ -77,7 +77,7 @@ class PostgresqlStore(SqlStore):
     Parameters
     ----------
     url : str
-        The URL, as libpq takes it.
+        The URL, as libpq accepts it.
     durability : {'full', 'process'}
         Whether a commit waits for the server's disk.
     read_only : bool
@@ -103,7 +103,7 @@ class PostgresqlStore(SqlStore):
     )
     _errors = (psycopg.Error,)
     _unreadable = StoreFailed
-    _remedy = "the server is there"
+    _remedy = "the server is running and can be reached"
 
     def __init__(self, url: str, durability: str, read_only: bool, patience: float | None) -> None:
         shown = _without_password(url)
@@ -132,7 +132,7 @@ class PostgresqlStore(SqlStore):
         return made
 
     def _migrate(self, writes: Connection) -> None:
-        """Take the missing steps in one transaction; a lock lets one program at a time do it."""
+        """Apply the missing steps in one transaction; a lock keeps other programs from doing so meanwhile."""
         writes.execute("SELECT pg_advisory_xact_lock(?, 0)", (_SPACE,))
         for number, step in missing_steps(_version(writes), POSTGRESQL, self.url):
             for statement in step:
@@ -142,15 +142,15 @@ class PostgresqlStore(SqlStore):
         writes.commit()
 
     def _check_transactions(self) -> None:
-        """Refuse logs of another server, which numbers transactions differently: their order is lost."""
+        """Raise `InvalidFile` for logs from another server: it numbers transactions differently."""
         late = """SELECT 1 FROM experiments, LATERAL (
                 SELECT transaction FROM events WHERE experiment = id ORDER BY transaction DESC LIMIT 1
             ) AS newest WHERE transaction >= pg_snapshot_xmax(pg_current_snapshot())"""
         if self._rows(late):
             raise InvalidFile(
                 f"the logs in {self.url} are ahead of their server, which counts fewer transactions: they "
-                "come from a dump of another one; restore a physical backup (pg_basebackup) instead, or use "
-                "the server they were written on"
+                "come from a dump of another server; restore a physical backup (pg_basebackup) instead, or "
+                "use the server they were written on"
             )
 
     # ---------------------------------------------------------------- writing
@@ -172,10 +172,10 @@ class PostgresqlStore(SqlStore):
             writes.execute(f"SELECT {unlock}(?, ?)", (_SPACE, lease.number))
 
     def _insert(self, writes: Connection, lease: Lease, events: Sequence[Event]) -> Sequence[bool]:
-        """Insert events with one statement, and again without those that the unique indexes exclude.
+        """Insert events with one statement; if unique indexes exclude some, repeat without those.
 
-        Events are chained, so those behind an excluded one need other links. Inserting them one by one, as
-        SQLite does, would take a message to the server and back for each.
+        Events are chained, so those after an excluded one need other links. Inserting them one by one, as
+        for SQLite, would take one round trip to the server for each.
         """
         seen: set[tuple[bool, int]] = set()
         for _ in range(_TRIES):
@@ -198,7 +198,7 @@ class PostgresqlStore(SqlStore):
     def _insert_rows(
         self, writes: Connection, lease: Lease, events: Sequence[Event]
     ) -> tuple[bytes, Sequence[tuple[int, int]]]:
-        """Insert rows; return the link of the last, and kind and number of those that were new."""
+        """Insert rows; return the link of the last, and the kind and number of each row that was new."""
         link, links = lease.link, []
         for event in events:
             link = link_of(link, event)
@@ -208,7 +208,7 @@ class PostgresqlStore(SqlStore):
         columns = [list(column) for column in zip(*events, strict=True)]
         columns[0] = [int(kind) for kind in columns[0]]
         if self._n_rows + len(events) >= _ROWS:
-            raise StoreFailed(f"one commit keeps at most {_ROWS:,} events; commit more often")
+            raise StoreFailed(f"one transaction holds fewer than {_ROWS:,} events; commit more often")
         whose = (lease.number, lease.writer, self._n_rows)
         made = writes.execute(_INSERT, (*whose, links, *columns)).fetchall()
         self._n_rows += len(events)
@@ -241,7 +241,7 @@ class PostgresqlStore(SqlStore):
         return after, self._anchors(number, after), START
 
     def _anchors(self, number: int, after: int) -> dict[int, bytes]:
-        """Return what the events behind a position are chained to, as far as it is easily found."""
+        """Return the links that events after a position are chained to, as far as they are easily found."""
         if after > START:  # replicas write at the same time: only the writer at the position is known
             return self._link_at(number, after)
         whole = """SELECT writers.id FROM writers JOIN experiments ON experiments.id = experiment
@@ -249,12 +249,12 @@ class PostgresqlStore(SqlStore):
         return {writer: first_link(writer) for (writer,) in self._rows(whole, (number,))}
 
     def cursor(self, name: str, position: int) -> LogCursor:
-        """Return a cursor behind a position."""
+        """Return a cursor at a position."""
         number = self.number(name)
         return LogCursor(name, number, position, self._anchors(number, position))
 
     def read_new(self, cursors: Sequence[LogCursor], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
-        """Return the settled events behind each cursor, with one query for all."""
+        """Return the settled events after each cursor, with one query for all cursors."""
         found: list[list[Any]] = [[] for _ in cursors]
         if not cursors:
             return found
@@ -284,12 +284,12 @@ def _version(connection: Connection) -> int:
 
 
 def _once(event: Event) -> tuple[bool, int] | None:
-    """Return the part of an event that must be unique: the ask of a decision, or its end."""
+    """Return a key that must be unique in a log: of the ask of a decision, or of its end; else None."""
     return (event.kind == Kind.ASK, event.number) if event.kind in _ONCE else None
 
 
 def _first_of_each(events: Sequence[Event], seen: set[tuple[bool, int]]) -> list[bool]:
-    """Return which events are neither seen before nor repeat an earlier one of the group."""
+    """Return for each event whether it is new: neither in `seen` nor a repeat of an earlier event."""
     new = []
     for event in events:
         key = _once(event)

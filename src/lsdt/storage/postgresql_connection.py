@@ -1,8 +1,9 @@
 """A connection to PostgreSQL that gives up on a silent server.
 
-Neither ``statement_timeout``, which the server enforces itself, nor ``tcp_user_timeout`` and keepalives,
-which the kernel of its machine answers, notice a server that is stopped (``SIGSTOP``, a machine that swaps, a
-disk that hangs). So the client counts the seconds in which nothing arrives, and then closes the connection.
+A server that is stopped (``SIGSTOP``, a swapping machine, a hanging disk) is noticed neither by
+``statement_timeout``, which the server enforces itself, nor by ``tcp_user_timeout`` and keepalives, which the
+kernel of its machine answers. So the client measures how long nothing has arrived, and then closes the
+connection.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 
 
 class PatientConnection(psycopg.Connection[Any]):
-    """A connection on which no call waits for longer than its patience without hearing from the server.
+    """A connection on which no call waits longer than `patience` seconds without hearing from the server.
 
     A large result that keeps arriving, and a large value that is being sent, may take as long as they need.
-    Statements mark parameters with ``?``, as in SQLite, and values of type ``numeric`` are read as integers:
-    the tables use it for positions only, which may need more than 64 bits.
+    Statements mark parameters with ``?``, as in SQLite, and values of type ``numeric`` are read as integers,
+    since the tables use that type only for positions, which may need more than 64 bits.
     """
 
-    patience = 15.0  # seconds
+    patience = 15.0  # seconds; the store sets its own
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -42,7 +43,7 @@ class PatientConnection(psycopg.Connection[Any]):
         return super().execute(query.replace("?", "%s"), params, **more)
 
     def wait(self, gen: Any, *args: Any, **more: Any) -> Any:
-        """Run an operation; psycopg passes everything that talks to the server through here."""
+        """Run an operation; psycopg routes all communication with the server through this method."""
         return super().wait(self._watched(gen), *args, **more)
 
     def _watched(self, operation: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -55,7 +56,7 @@ class PatientConnection(psycopg.Connection[Any]):
                 if ready:
                     heard = monotonic()
                 elif monotonic() - heard > self.patience:
-                    self.pgconn.finish()  # else a rollback would wait as long
+                    self.pgconn.finish()  # otherwise a rollback would wait as long again
                     raise psycopg.OperationalError(f"the server has been silent for {self.patience:g} s")
                 wanted = operation.send(ready)
         except StopIteration as end:

@@ -1,4 +1,4 @@
-"""What stores in SQL databases share: experiments, leases, logs, snapshots, notes, and their checksums.
+"""The common part of stores in SQL databases: experiments, leases, logs, snapshots, notes, checksums.
 
 `SqliteStore` and `PostgresqlStore` add what differs: how to connect, lock and commit, how to insert events,
 and how the position of an event is written in SQL (`Dialect`). Statements mark parameters with ``?``.
@@ -38,26 +38,28 @@ if TYPE_CHECKING:
 
     NoteRow = tuple[str, str, int, bytes, bytes]  # scope, key, time, value, checksum
 
-_AT_ONCE = 5_000  # notes looked through in one transaction when they are forgotten
+_AT_ONCE = 5_000  # notes examined per transaction by `forget`: more would make other writers wait longer
 EVENT_FIELDS = "writer, link, kind, time, number, arm, reward, data"
 entry_of = partial(tuple.__new__, Entry)  # three times as fast as Entry._make
 
 
 class Dialect(NamedTuple):
-    """How a database writes positions, and other SQL that differs."""
+    """How a database writes positions in SQL, and other SQL that differs between databases."""
 
-    columns: str  # that hold the position of an event
-    positioned: Callable[[list[Any]], list[Any]]  # turns rows that begin with them into rows like `Entry`
-    position: str  # of an event, to be compared with `parameter`
-    parameter: str  # a position in a statement
-    values: Callable[[int], tuple[Any, ...]]  # a position as the values of `parameter`
-    ascending: str  # what to order by; not `position`, where that is a pair: it would not use the index
+    columns: str  # the columns that hold the position of an event
+    positioned: Callable[
+        [list[Any]], list[Any]
+    ]  # converts rows that begin with `columns` to rows like `Entry`
+    position: str  # the position of an event, for comparison with `parameter`
+    parameter: str  # the placeholder for a position
+    values: Callable[[int], tuple[Any, ...]]  # converts a position to the values of `parameter`
+    ascending: str  # the columns to order by; ordering by a pair, as in `position`, would not use the index
     descending: str
     experiment: str  # the columns of an experiment, in the order of `_ExperimentRow`
-    settled: str  # a condition that excludes events which others, still being committed, may precede
-    lock: str  # what locks the rows that are read until the transaction ends
-    end: int  # a position behind all others
-    has_gaps: bool  # whether positions may be missing in a log that is whole
+    settled: str  # a condition that excludes events that uncommitted ones may still precede
+    lock: str  # a clause that locks the rows read until the transaction ends
+    end: int  # a position after all others
+    has_gaps: bool  # whether positions may be missing in an undamaged log
 
 
 class _ExperimentRow(NamedTuple):
@@ -113,10 +115,10 @@ class SqlStore(FailStopStore):
 
     @abstractmethod
     def _start(self, number: int, after: int) -> tuple[int, dict[int, bytes], int] | None:
-        """Return how to read on behind a position, or None if the experiment was deleted.
+        """Return where to continue reading after a position, or None if the experiment was deleted.
 
-        Returned are the position to read from, the links of the writers there, and a position that the log
-        must reach.
+        The result is the position to read from, the links of the writers there, and a position that the log
+        must reach if it is undamaged.
         """
 
     # ---------------------------------------------------------------- names
@@ -203,7 +205,7 @@ class SqlStore(FailStopStore):
             return self.lease(name, exclusive=exclusive)  # deleted just now; its name may be reused
 
     def release(self, lease: Lease) -> None:
-        """Take a lease back."""
+        """Release a lease and its lock."""
         with self._lock:
             if self._leases.pop(lease.writer, None) is not None and not self._failed:
                 self._unlock_log(lease)
@@ -235,7 +237,7 @@ class SqlStore(FailStopStore):
     def read(
         self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
     ) -> Iterator[Sequence[Entry]]:
-        """Yield the committed events behind a position."""
+        """Yield the committed events after a position."""
         return self._read(self.number(name), after, settled, batch)
 
     def _read(self, number: int, after: int, settled: bool, batch: int) -> Iterator[Sequence[Entry]]:
@@ -260,7 +262,7 @@ class SqlStore(FailStopStore):
                 return
 
     def _check_rows(self, number: int, rows: Sequence[Any], links: dict[int, bytes]) -> None:
-        """Refuse damaged events; `links` advances to their end."""
+        """Raise `DamagedStore` if events are damaged; advance `links` to the last of them."""
         check_writers(rows, links, partial(self._writers, number))
         check_chain(rows, links)
 
@@ -288,7 +290,7 @@ class SqlStore(FailStopStore):
     # ---------------------------------------------------------------- snapshots
 
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
-        """Insert a snapshot."""
+        """Insert a snapshot into the open transaction."""
         self._check_lease(lease)
         with self._writing() as writes:
             if position is None:
@@ -301,7 +303,7 @@ class SqlStore(FailStopStore):
         writes.execute(insert, (number, *snapshot, blob_checksum(snapshot.position, snapshot.blob)))
 
     def latest(self, name: str, before: int | None = None) -> Snapshot | None:
-        """Return the newest snapshot that fits its checksum."""
+        """Return the newest snapshot that matches its checksum."""
         query = """SELECT position, time, blob, checksum FROM snapshots
             WHERE experiment = ? AND position < ? ORDER BY position DESC LIMIT 1"""
         number, limit = self.number(name), self._dialect.end if before is None else before
@@ -315,7 +317,7 @@ class SqlStore(FailStopStore):
         return None
 
     def compact(self, name: str) -> int:
-        """Remove what the last two snapshots do not need."""
+        """Remove the events and snapshots before the second newest snapshot."""
         number, sql = self.number(name), self._dialect
         with self._writing(commit=True) as writes:
             kept = "SELECT position FROM snapshots WHERE experiment = ? ORDER BY position DESC LIMIT 2"
@@ -365,14 +367,14 @@ class SqlStore(FailStopStore):
         return {row[1]: row[3] for row in rows}
 
     def check_notes(self, but: str) -> None:
-        """Refuse damaged notes."""
-        # Not through the index, which does not find a row whose scope was changed.
+        """Raise `DamagedStore` if a note is damaged."""
+        # A query by index would not find a row whose scope was changed.
         query = "SELECT scope, key, time, value, checksum FROM notes WHERE substr(scope, 1, ?) <> ?"
         for row in self._rows(query, (len(but), but)):
             check_note(row, self.url)
 
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
-        """Remove notes; unless a key is given, in short transactions, so that other writers wait little."""
+        """Remove notes; without a key in short transactions, so that other writers do not wait long."""
         old, limit = ("", ()) if before is None else (" AND time < ?", (before,))
         if key is not None:
             return self._forget(f"scope = ? AND key = ?{old}", (scope, key, *limit))
@@ -391,7 +393,7 @@ class SqlStore(FailStopStore):
 
 
 def _experiment_row(row: Sequence[Any]) -> _ExperimentRow:
-    """Return a row with texts decoded, where the dialect reads them as bytes; damaged ones may be NULL."""
+    """Return a row with its texts decoded, if the dialect reads them as bytes; damaged ones may be NULL."""
     name, created, about, *rest = row
     return _ExperimentRow(_text(name), created, _text(about), *rest)
 

@@ -5,7 +5,7 @@ only one process writes: it is an SQLite database in which the writer keeps an e
 operating system releases such a lock with the process, however it dies, and children do not inherit it.
 
 Other programs (a backup, a person with a shell) may hold SQLite's own write lock for a while. The store waits
-for it within its patience; `writing_at_once` tells an event loop that it would have to wait.
+for it, up to its patience; `writing_at_once` tells an event loop whether it would have to wait.
 """
 
 from __future__ import annotations
@@ -40,12 +40,14 @@ if TYPE_CHECKING:
 _OPEN: dict[Path, SqliteStore] = {}
 _OPEN_LOCK = RLock()
 _SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
-_PATIENCE = 60.0  # seconds for another program to release the write lock: backups may take some
-_LONGEST_PAUSE = 0.05  # seconds between two attempts to take it
-_OPENING = 5.0  # seconds that SQLite itself waits while a store is opened or read
+_PATIENCE = 60.0  # seconds for another program to release the write lock, enough for most backups
+_LONGEST_PAUSE = (
+    0.05  # seconds between two attempts to take it: less would use more CPU, more would react later
+)
+_OPENING = 5.0  # seconds that SQLite itself waits while a store is opened or read; Python's default
 _BESIDE = ("-wal", "-shm", "-lock")
 _WIDTH = 10  # columns of an event
-_MANY = 32  # rows per statement: one call for each row would take half as long again
+_MANY = 32  # rows per statement; one call per row would take half as long again
 _NOTE = "INSERT INTO notes VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 
 
@@ -62,7 +64,7 @@ def open_sqlite(rest: str, durability: str, read_only: bool, patience: float | N
     kind = network_file_system(path.parent)
     if kind:
         raise InvalidFile(
-            f"{str(path)!r} lies on a network file system ({kind}), where SQLite can neither lock nor sync "
+            f"{str(path)!r} is on a network file system ({kind}), where SQLite can neither lock nor sync "
             "reliably; use a local disk, or postgresql://"
         )
     real = path.resolve()
@@ -124,7 +126,7 @@ class SqliteStore(SqlStore):
     )
     _errors = (sqlite3.Error, UnicodeDecodeError)
     _unreadable = InvalidFile
-    _remedy = "the disk has room and is whole"
+    _remedy = "the disk has room and no errors"
     _guard: sqlite3.Connection | None = None
 
     def __init__(self, path: Path, durability: str, read_only: bool, patience: float) -> None:
@@ -153,9 +155,9 @@ class SqliteStore(SqlStore):
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InvalidFile(f"cannot make the folder of {self._shown}: {error}") from None
+            raise InvalidFile(f"cannot create the folder of {self._shown}: {error}") from None
         if self.path.is_dir():
-            raise InvalidFile(f"a store is a file, and {self._shown} is a folder")
+            raise InvalidFile(f"a store is a file, but {self._shown} is a folder")
         self._take_guard()
         self._writes = writes = self._connect(read_only=False)
         version = writes.execute("PRAGMA user_version").fetchone()[0]
@@ -164,7 +166,7 @@ class SqliteStore(SqlStore):
         writes.execute("PRAGMA journal_mode = WAL")
         writes.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
         writes.execute("PRAGMA busy_timeout = 0")  # from here on `_begin` waits
-        self._begin(writes)  # rolled back, if one of the steps fails, when `_opening` disconnects
+        self._begin(writes)  # if a step fails, `_opening` disconnects, which rolls back
         for number, step in steps:
             for statement in step:
                 writes.execute(statement)
@@ -181,7 +183,7 @@ class SqliteStore(SqlStore):
             raise InvalidFile(f"{self._shown} is an SQLite database of another program; name a new file")
 
     def _take_guard(self) -> None:
-        """Take the lock that makes this process the only one that writes."""
+        """Take the lock that makes this process the only writer."""
         lock = self.path.with_name(self.path.name + "-lock")
         self._guard = sqlite3.connect(lock, timeout=0.0, isolation_level=None, check_same_thread=False)
         try:
@@ -209,8 +211,8 @@ class SqliteStore(SqlStore):
             if monotonic() > limit:
                 raise StoreFailed(
                     f"another program has held the write lock of {self._shown} for {self._patience:g} "
-                    "s; end it (a backup, a shell with an open transaction), then open the store again: what "
-                    "was answered is in there"
+                    "s; end it (a backup, a shell with an open transaction), then open the store again: "
+                    "everything that was answered is in it"
                 )
             sleep(pause)
             pause = min(2.0 * pause, _LONGEST_PAUSE)
@@ -225,13 +227,13 @@ class SqliteStore(SqlStore):
         if complaint is None:
             return
         if complaint.is_apart and writes is not None:
-            # A checkpoint into the file that is open: if it was only renamed, it then has everything, and a
-            # log left behind is empty, so that SQLite does not apply it to a backup that replaces the file.
+            # Checkpoint into the open file: if it was only renamed, it is then complete, and the log left
+            # behind is empty, so that SQLite does not apply it to a backup that replaces the file.
             with suppress(sqlite3.Error):
                 writes.rollback()
                 writes.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         raise StoreFailed(
-            f"the store {self._shown} failed: {complaint.text}; nothing more is kept or answered. Put "
+            f"the store {self._shown} failed: {complaint.text}; nothing more is stored or answered. Put "
             "the file back, or a backup in its place, and open it again"
         )
 
@@ -248,7 +250,7 @@ class SqliteStore(SqlStore):
 
     @contextmanager
     def writing_at_once(self) -> Iterator[bool]:
-        """Yield whether `insert` need not wait; if so, no other thread writes inside."""
+        """Yield whether `insert` can write without waiting; if so, no other thread writes inside."""
         if not self._lock.acquire(blocking=False):
             yield False
             return
@@ -266,7 +268,7 @@ class SqliteStore(SqlStore):
             return True
 
     def wait_to_write(self) -> None:
-        """Wait until `insert` need not."""
+        """Wait until `insert` can write without waiting."""
         with self._writing():
             pass
 
@@ -279,7 +281,7 @@ class SqliteStore(SqlStore):
         return super().lease(name)
 
     def _lock_log(self, writes: Connection, lease: Lease) -> str:
-        # The file is locked already. Positions are counted here, from the end of the log on.
+        # The file is already locked. The lease counts positions, starting at the end of the log.
         for table in ("events", "snapshots"):
             end = f"SELECT max(position) FROM {table} WHERE experiment = ?"
             found = writes.execute(end, (lease.number,)).fetchone()[0]
@@ -287,7 +289,7 @@ class SqliteStore(SqlStore):
         return ""
 
     def _insert(self, writes: Connection, lease: Lease, events: Sequence[Event]) -> Sequence[bool]:
-        """Insert events with few statements or, if some are not new, one by one."""
+        """Insert events with few statements, or one by one if some are not new."""
         if len(events) > 1:
             writes.execute("SAVEPOINT before_rows")
         link, position, n_new = lease.link, lease.position, 0
@@ -330,7 +332,7 @@ class SqliteStore(SqlStore):
         return max(after, compacted - 1), links, reaches or START  # the event at `compacted` stays
 
     def _anchors(self, number: int, after: int) -> dict[int, bytes]:
-        """Return what the events behind a position are chained to, as far as the log has it."""
+        """Return the links that the events after a position are chained to, as far as the log has them."""
         if after == START:
             first = "SELECT min(position) FROM events WHERE experiment = ? AND position > ?"
             links, is_whole = {}, self._rows(first, (number, START))[0][0] in (None, START + 1)
@@ -339,11 +341,11 @@ class SqliteStore(SqlStore):
             is_whole = bool(links)
         if not is_whole:
             return {}
-        # Writers follow one another: all but the one at `after` have ended, or begin behind it.
+        # Only one writer is active at a time: all but the one at `after` have ended, or begin after it.
         return {writer: first_link(writer) for writer in self._writers(number)} | links
 
     def read_new(self, cursors: Sequence[LogCursor], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
-        """Return the events behind each cursor."""
+        """Return the events after each cursor, and advance the cursors."""
         found: list[Sequence[Entry]] = []
         for cursor in cursors:
             entries = next(self._read(cursor.number, cursor.position, False, batch), ())
@@ -360,7 +362,7 @@ class SqliteStore(SqlStore):
             super().close()
 
     def _disconnect(self) -> None:
-        """Close the files, the lock last."""
+        """Close the connections, and the lock last."""
         if _OPEN.get(self.path) is self:
             del _OPEN[self.path]
         super()._disconnect()
@@ -371,7 +373,7 @@ class SqliteStore(SqlStore):
 
 @cache
 def _insert_statement(n: int) -> str:
-    """Return a statement that inserts `n` events, except those that exist."""
+    """Return a statement that inserts `n` events, except those that exist already."""
     row = f"({', '.join('?' * _WIDTH)})"
     return f"INSERT INTO events VALUES {', '.join([row] * n)} ON CONFLICT DO NOTHING"
 

@@ -1,15 +1,15 @@
-"""The protocol of a store: logs of events by name, snapshots of their states, and leases to write to them.
+"""The interface of a store: logs of events by name, snapshots of their states, and leases to write to them.
 
 The invariants, which the contract suite in ``tests/storage`` checks for every store:
 
 1. *Acknowledged means durable.* When `Store.commit` (or `Lease.append`) returns, everything inserted before
    is in the log, and with ``durability="full"`` on the disk. No request is answered earlier.
-2. *The log is the state.* A snapshot belongs to a position; applying the events behind it, in the order of
+2. *The log is the state.* A snapshot belongs to a position; applying the events after it, in the order of
    their positions, gives the state. Readers see committed events only.
 3. *Once.* A decision is asked once and closed once (told, cancelled or expired). Unique indexes of the
    database enforce it: `insert` says for each event whether it was new, and skips those that were not.
 4. *A repeat waits for the original.* A request whose event is already in the log is answered after the next
-   `commit`, not before: the original may be in the group that is being committed.
+   `commit`, not before, as the original may be in the group that is being committed.
 5. *Fail-stop.* If a commit or an insert fails for any reason other than (3), every call raises `StoreFailed`
    until the store is opened again. Nothing is retried, so nothing is half written. A commit has also failed
    if the file was removed or replaced, or if a server or another program blocked it for longer than the
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     Note = tuple[str, str, bytes]  # scope, key, value
 
 DURABILITIES = ("full", "process")
-_LONGEST_NAME = 200
+_LONGEST_NAME = 200  # characters; chosen to keep names readable in URLs, pages and messages
 _SCHEMES = ("memory", "sqlite", "postgresql")
 
 
@@ -61,7 +61,7 @@ class ExperimentRecord(NamedTuple):
     number : int
         Its number in the store. Numbers are never reused, unlike names.
     is_whole : bool
-        Whether the record fits its checksum.
+        Whether the record matches its checksum.
     """
 
     name: str
@@ -72,11 +72,11 @@ class ExperimentRecord(NamedTuple):
     is_whole: bool = True
 
     def check(self) -> None:
-        """Raise `DamagedStore` if the record does not fit its checksum."""
+        """Raise `DamagedStore` if the record does not match its checksum."""
         if not self.is_whole:
             raise DamagedStore(
-                f"what the store says of the experiment {self.name!r} does not fit its checksum: when it was "
-                "made, its settings, or how far its log is compacted; restore the store from a backup"
+                f"the record of the experiment {self.name!r} does not match its checksum: its time of "
+                "creation, its settings, or how far its log is compacted; restore the store from a backup"
             )
 
 
@@ -89,7 +89,7 @@ class Snapshot(NamedTuple):
 
 
 class LogCursor:
-    """How far the log of experiment `number` was read, and the last link of each writer up to there."""
+    """How far the log of experiment `number` has been read, and the last link of each writer up to there."""
 
     __slots__ = ("links", "name", "number", "position")
 
@@ -131,7 +131,7 @@ class Lease:
 class Store(ABC):
     """Logs of events by name; the docstring of this module lists what every store guarantees.
 
-    Positions are integers that ascend in the order in which events are applied, the same for every reader;
+    Positions are integers that increase in the order in which events are applied, the same for every reader;
     `START` is the position before the first event. Methods may be called from several threads.
 
     Attributes
@@ -139,8 +139,8 @@ class Store(ABC):
     url : str
         The URL, without a password.
     durability : {'full', 'process'}
-        Whether a commit waits for the disk (``'full'``), or only hands over to the operating system, so that
-        the last commits survive the death of the process but not of the machine.
+        Whether a commit waits for the disk (``'full'``), or only passes data to the operating system, so that
+        the last commits survive a crash of the process but not of the machine.
     is_shared : bool
         Whether several processes may write to one experiment, each with a lease that is not exclusive.
     path : Path or None
@@ -158,7 +158,7 @@ class Store(ABC):
     def create(self, name: str, about: str, blob: bytes) -> None:
         """Create an experiment with its settings and its state before the first event.
 
-        It is durable when this returns. A name that exists is refused (`InvalidInput`).
+        It is durable when this returns. Raises `InvalidInput` if the name exists.
         """
 
     @abstractmethod
@@ -166,7 +166,7 @@ class Store(ABC):
         """Return all experiments, sorted by name."""
 
     def find(self, name: str) -> ExperimentRecord | None:
-        """Return one experiment, or None; raise `DamagedStore` if it does not fit its checksum."""
+        """Return one experiment, or None; raise `DamagedStore` if it does not match its checksum."""
         found = next((each for each in self.list() if each.name == name), None)
         if found is not None:
             found.check()
@@ -181,9 +181,9 @@ class Store(ABC):
 
     @abstractmethod
     def delete(self, name: str, number: int | None = None) -> None:
-        """Remove an experiment, its log and its snapshots, unless somebody holds a lease of it.
+        """Remove an experiment, its log and its snapshots; raise `StoreLocked` while a lease on it is held.
 
-        With a `number`, an experiment of this name with another number is refused (`InvalidInput`).
+        With a `number`, raise `InvalidInput` if the experiment of this name has another number.
         """
 
     # ---------------------------------------------------------------- writing
@@ -203,7 +203,7 @@ class Store(ABC):
 
     @abstractmethod
     def release(self, lease: Lease) -> None:
-        """Take a lease back; events inserted and not committed stay in the open transaction."""
+        """Release a lease; events inserted and not committed stay in the open transaction."""
 
     @abstractmethod
     def insert(self, lease: Lease, events: Sequence[Event]) -> Sequence[bool]:
@@ -223,31 +223,32 @@ class Store(ABC):
 
     @contextmanager
     def writing_at_once(self) -> Iterator[bool]:
-        """Yield whether `insert` can write without waiting for another thread or program; then it can inside.
+        """Yield whether `insert` can write inside the block without waiting for another thread or program.
 
         For event loops, which must not block: if False, call `wait_to_write` in a thread and try again.
         """
         yield True
 
     def wait_to_write(self) -> None:
-        """Wait until `insert` can write without waiting, within the patience of the store."""
+        """Wait until `insert` can write without waiting, up to the patience of the store."""
         return
 
     def verify(self) -> None:
-        """Raise `StoreFailed` if the open files are no longer those under the URL; `commit` checks it too."""
+        """Raise `StoreFailed` if the open files are no longer those of the URL; `commit` checks this too."""
         return
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit what is inserted inside at the end, all of it or nothing; other threads wait."""
+        """Commit what is inserted inside at the end, all or nothing; other threads wait."""
         yield
         self.commit()
 
     @abstractmethod
     def reserve_numbers(self, lease: Lease, n: int) -> int:
-        """Return the first of `n` consecutive decision numbers that are given to no other caller.
+        """Return the first of `n` consecutive decision numbers that no other caller gets.
 
-        Durable when it returns: a number that was reserved and never asked is a gap, not a repeat.
+        The reservation is durable when this returns: a number reserved but never asked is a gap, and is not
+        given out again.
         """
 
     # ---------------------------------------------------------------- reading
@@ -256,7 +257,7 @@ class Store(ABC):
     def read(
         self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
     ) -> Iterator[Sequence[Entry]]:
-        """Yield the committed events behind a position, in the order in which they apply, in batches.
+        """Yield the committed events after a position, in the order in which they apply, in batches.
 
         Checksums are verified; a damaged log raises `DamagedStore`.
 
@@ -267,8 +268,8 @@ class Store(ABC):
         after : int
             A position, such as that of a snapshot or of the last event read.
         settled : bool
-            Stop before events that another event, still being committed, may precede. Replicas that follow a
-            log need this; the holder of an exclusive lease does not.
+            Stop before events that one still being committed may precede. Replicas that follow a log need
+            this; the holder of an exclusive lease does not.
         batch : int
             The maximum size of a batch.
         """
@@ -281,23 +282,23 @@ class Store(ABC):
         """
 
     def cursor(self, name: str, position: int) -> LogCursor:
-        """Return a cursor behind a position, for `read_new`."""
+        """Return a cursor at a position, for `read_new`."""
         return LogCursor(name, self.number(name), position, {})
 
     @abstractmethod
     def read_new(self, cursors: Sequence[LogCursor], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
-        """Return the settled events behind each cursor, at most `batch` of each, and advance the cursors.
+        """Return the settled events after each cursor, at most `batch` for each, and advance the cursors.
 
-        For following many logs that others write to. A deleted experiment has no new events, even if its name
-        was reused.
+        It is for following many logs that other processes write to. A deleted experiment has no new events,
+        even if its name was reused.
         """
 
     @abstractmethod
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
         """Insert an event of kind ``SNAPSHOT`` and the state after it; `commit` makes both durable.
 
-        `latest` then returns it. A replica, which has not applied everything before an event of its own,
-        gives the `position` up to which it has applied the log; then no event is inserted.
+        `latest` then returns it. A replica, which may not have applied everything before its own event, gives
+        the `position` up to which it has applied the log; then no event is inserted.
         """
 
     @abstractmethod
@@ -320,7 +321,8 @@ class Store(ABC):
     def remember(self, scope: str, key: str, value: bytes) -> bool:
         """Insert a note into the open transaction unless its key exists; return whether it was new.
 
-        For what must be as durable as the events it belongs to: answers by idempotency key, keys, settings.
+        Notes hold what must be as durable as the events it belongs to: answers by idempotency key, access
+        keys, settings.
         """
 
     def remember_many(self, notes: Sequence[Note]) -> Sequence[bool]:
@@ -339,7 +341,7 @@ class Store(ABC):
 
     @abstractmethod
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
-        """Remove the notes of a scope, all, one key, or those older than a time; return how many. Commits."""
+        """Remove notes of a scope (all, one, or those older than `before`) and commit; return how many."""
 
     # ---------------------------------------------------------------- the end
 
@@ -353,7 +355,7 @@ class Store(ABC):
 
     @abstractmethod
     def discard(self) -> None:
-        """Close a store that has failed, whatever users are left; nothing more is written."""
+        """Close a store that has failed, even if it has other users; nothing more is written."""
 
     def __enter__(self) -> Store:
         return self
@@ -379,7 +381,7 @@ def open_store(
     durability : {'full', 'process'}
         Whether a commit waits for the disk.
     read_only : bool
-        Only read: no lock is taken, and another process may be writing.
+        Whether the store is only read: no lock is taken, and another process may be writing.
     patience : float, optional
         How many seconds the store waits before it fails: for another program that holds the write lock of an
         SQLite file (60 by default), or for a silent PostgreSQL server (15).
@@ -438,4 +440,4 @@ def no_experiment(name: str, names: Sequence[str], url: str) -> InvalidInput:
 
 def another(name: str) -> InvalidInput:
     """Return the error for an experiment that was deleted and its name reused."""
-    return InvalidInput(f"the experiment {name!r} was deleted, and another one made under its name")
+    return InvalidInput(f"the experiment {name!r} was deleted, and another one was created under its name")
