@@ -91,7 +91,7 @@ def test_other_names_of_columns(log, tmp_path, capsys):
     [
         (["--epsilon", "wide"], "--epsilon must be a number or auto; got 'wide'"),
         (["--confidence", "2"], "confidence"),
-        (["--plot", "picture.txt"], "a picture ends in"),
+        (["--plot", "picture.txt"], "the file name of a picture must end in"),
         (["--pairs", "pairs.parquet"], "--pairs is written as CSV"),
         (["--out", "side.txt"], "side.txt"),
         (["--plot", "epsilon.svg"], "ranges have none; add --relations threshold"),

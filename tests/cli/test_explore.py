@@ -47,10 +47,14 @@ def test_titles_and_options_are_in_the_command(capsys, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], 2, "give a file of pairs or --example, one of the two; see lsdt explore --help"),
-        (["x.csv", "--example", "partial"], 2, "one of the two"),
+        ([], 2, "give either a file of pairs or --example; see lsdt explore --help"),
+        (["x.csv", "--example", "partial"], 2, "give either a file of pairs or --example"),
         (["--example", "nothing"], 2, "there is no example"),
-        (["--example", "partial", "-o", "page.txt"], 2, "the page ends in .html; got"),
+        (
+            ["--example", "partial", "-o", "page.txt"],
+            2,
+            "the page's file name must end in .html or .htm; got",
+        ),
         (["--example", "partial", "--proofs", "-1"], 2, "proofs must be"),
         (["missing.csv"], 3, "missing.csv"),
     ],

@@ -87,7 +87,7 @@ def test_answers_survive_an_interruption(side, tmp_path, capsys, monkeypatch):
         (["--judge", "no-such-command {a}"], 2, "cannot run 'no-such-command'"),
         (["--judge", "'{a}"], 2, "cannot be read"),
         (["--batch", "0"], 2, "batch"),
-        (["--n-arms", "4"], 2, "give either FILE or --n-arms"),
+        (["--n-arms", "4"], 2, "give either FILE, with what is known, or --n-arms"),
         (["--answers", "best"], 2, "answers must be one of"),
     ],
 )
@@ -109,7 +109,7 @@ def test_a_judge_that_fails(side, tmp_path, capsys):
 def test_a_bad_log(side, capsys):
     log = side.with_suffix(".answers.csv")
     for text, said in (
-        ("x,y\n", "is no log of answers"),
+        ("x,y\n", "is not a log of answers"),
         ("a,b,answer\ntea,water\n", "line 2: 2 columns"),
         ("a,b,answer\ntea,wine,similar\n", "line 2: there is no arm 'wine'"),
     ):

@@ -113,7 +113,7 @@ def test_words_for_policies(word, policy):
         (["--policies", "ucb1", "--low=-1e308"], 2, "low must be a finite number"),
         (["--policies", "ucb1", "--out", ""], 2, "--out must name a file"),
         ([], 2, "--policies"),
-        (["--policies", "ucb1", "--horizons", "5"], 2, "one of the two"),
+        (["--policies", "ucb1", "--horizons", "5"], 2, "give either --horizon or --horizons"),
         (["--policies", "ucb1", "--rewards", "poisson"], 2, "rewards must be"),
         (["--policies", "lsdt_csi", "--p-similar", ".5"], 7, "needs complete side information"),
         (["--policies", "ucb1", "--out", __file__], 3, "is none"),

@@ -10,7 +10,7 @@ import pytest
 from numba.core import event
 
 import lsdt
-from lsdt.cli.main import _said_of_compilation, main
+from lsdt.cli.main import _announced_compilation, main
 from lsdt.cli.terminal import escape
 
 STEERING = "red \x1b[31m\nnew line"
@@ -136,11 +136,11 @@ def test_a_contradiction_in_ratings_is_a_note_of_build(run):
 @pytest.mark.parametrize(("to_people", "is_terminal"), [(True, True), (True, False), (False, True)])
 def test_a_terminal_hears_once_that_code_is_compiled(monkeypatch, capsys, to_people, is_terminal):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    with _said_of_compilation(to_people):
+    with _announced_compilation(to_people):
         for _ in range(2):
             with event.trigger_event("numba:compile"):
                 pass
     with event.trigger_event("numba:compile"):
         pass
-    said = "lsdt: compiling what this needs, once for this installation: seconds to a minute\n"
+    said = "lsdt: compiling code, once for this installation: this takes seconds to a minute\n"
     assert capsys.readouterr().err == (said if to_people and is_terminal else "")

@@ -140,7 +140,7 @@ def test_replay_shows_the_title_of_an_item_that_is_always_played(folder, capsys)
 def test_titles_of_other_items_are_refused(folder, tmp_path, capsys):
     (tmp_path / "other.csv").write_text("id,title\nx,A\n")
     assert main(["candidates", str(folder / "side.csv"), "--titles", str(tmp_path / "other.csv")]) == 2
-    assert "has no title of any item: items are 1, 2, 5, ..., titles are of 'x'" in capsys.readouterr().err
+    assert "has no title for any item: items are 1, 2, 5, ..., titles are for 'x'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", [[[1], [2]], [{"x": 1}, {"x": 2}]])

@@ -148,7 +148,7 @@ def test_large_pages_hold_a_part_and_say_so(monkeypatch):
 
 def test_a_page_ends_in_html(tmp_path):
     data = page_content(lsdt.candidate_set(lsdt.SideInformation(1)))
-    with pytest.raises(InvalidInput, match="the page ends in .html; got .*page.txt"):
+    with pytest.raises(InvalidInput, match="the page's file name must end in .html or .htm; got .*page.txt"):
         write_page(data, tmp_path / "page.txt")
     write_page(data, tmp_path / "page.html")
     assert "1 of 1 arm" in (tmp_path / "page.html").read_text(encoding="utf-8")

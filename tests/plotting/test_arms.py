@@ -75,7 +75,7 @@ def test_of_many_arms_the_best_and_the_most_played_are_shown():
     assert sorted(rows.plays[8:], reverse=True) == behind.head(4).tolist()
     axes = plot_arms(agent, most=12)
     assert axes.get_ylabel() == "12 of 120 arms"
-    assert "the best arms and the most played" in axes.figure.texts[-1].get_text()
+    assert "only the best and the most played arms" in axes.figure.texts[-1].get_text()
 
 
 def test_arms_never_played_are_left_out_where_there_are_many():
@@ -123,7 +123,7 @@ def test_another_figure_can_be_drawn_into():
 @pytest.mark.parametrize(
     ("agent", "options", "message"),
     [
-        ("ucb1", {}, "arms are drawn of an lsdt.Agent; got str"),
+        ("ucb1", {}, "plot_arms takes an lsdt.Agent; got str"),
         (
             None,
             {"ax": "here"},

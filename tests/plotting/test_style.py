@@ -99,7 +99,9 @@ def test_a_figure_an_axes_and_one_of_a_subfigure_are_saved_alike(tmp_path):
 
 @pytest.mark.parametrize("name", ["x.gif", "x", "x.jpeg"])
 def test_other_endings_are_refused(tmp_path, name):
-    with pytest.raises(InvalidInput, match=r"a picture ends in \.svg, \.png, \.pdf; got '.*x"):
+    with pytest.raises(
+        InvalidInput, match=r"the file name of a picture must end in \.svg, \.png, \.pdf; got '.*x"
+    ):
         save(Figure(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _DESCRIPTION = """\
-Find out from a log of ratings how items compare, and write it down: which is better and by how much, or
-which are similar and which are not (--relations threshold).
+Find out from a log of ratings how items compare, and save it as side information: which items are better and
+by how much, or which are similar and which are not (--relations threshold).
 
-The log is a file of text (.csv, .tsv, .dat, .jsonl, also compressed), a Parquet file or a folder of them,
-with a row per rating. Two items are compared on the users who rated both; a relation is the confidence
-interval of their difference, or what it decides."""
+The log is a text file (.csv, .tsv, .dat, .jsonl, also compressed), a Parquet file or a folder of them, with
+one row per rating. Two items are compared on the users who rated both; a relation is the confidence interval
+of their difference, or what that interval decides."""
 
 _EPILOG = """\
 examples:
@@ -44,17 +44,17 @@ exit codes: 0 done, 2 bad argument or bad rows, 3 bad file, 4 relations contradi
 8 a package is missing, 9 the ratings decide nothing, 70 an error of lsdt itself"""
 
 _CONTRADICTION = (
-    "The relations contradict one another: the candidates allow for wrong ones, and lsdt candidates says "
-    "which to look at first."
+    "The relations contradict one another: the candidates allow for some being wrong, and lsdt candidates "
+    "says which to check first."
 )
-_MOST_LISTED = 20  # candidates named
+_MOST_LISTED = 20  # candidates printed; chosen by eye to fit a terminal
 
 
 def add_to(commands: Any, name: str) -> None:
     """Add the parser of this command."""
     parser = commands.add_parser(
         name,
-        help="side information out of a log of ratings",
+        help="make side information from a log of ratings",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
@@ -64,16 +64,18 @@ def add_to(commands: Any, name: str) -> None:
         "--out",
         required=True,
         metavar="FILE",
-        help="where the side information goes: .parquet or .csv",
+        help="the file of side information to write: .parquet or .csv",
     )
     parser.add_argument(
         "--pairs",
         metavar="FILE",
-        help="write what every relation rests on, as CSV; an id that a spreadsheet would take for a formula "
-        "begins with an apostrophe",
+        help="write the evidence for every relation, as CSV; an id that a spreadsheet would take for a "
+        "formula begins with an apostrophe",
     )
     parser.add_argument(
-        "--plot", metavar="FILE", help="draw what epsilon leaves, and its risk (--relations threshold)"
+        "--plot",
+        metavar="FILE",
+        help="draw how many items each epsilon leaves, and its risk (--relations threshold)",
     )
     parser.set_defaults(run=run)
 
@@ -88,11 +90,11 @@ def run(options: argparse.Namespace) -> None:
         check_ending(Path(options.plot))
         if relations_asked(rule_arguments(options)) == "ranges":
             raise InvalidInput(
-                "--plot draws the choice of epsilon, and ranges have none; add --relations threshold"
+                "--plot draws the choice of epsilon, but ranges have none; add --relations threshold"
             )
     checked_ending(Path(options.out))
     if options.pairs is not None and Path(options.pairs).suffix.lower() != ".csv":
-        raise InvalidInput(f"--pairs is written as CSV and ends in .csv; got {options.pairs!r}")
+        raise InvalidInput(f"--pairs is written as CSV and must end in .csv; got {options.pairs!r}")
     _check_targets(options)
     titles = Titles(options.titles)
     with warnings.catch_warnings():
@@ -115,7 +117,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_targets(options: argparse.Namespace) -> None:
-    """Refuse output paths that overwrite the log or one another, or lie inside a log that is a folder."""
+    """Raise an error if an output would overwrite the log or another output, or is inside the log folder."""
     log = Path(options.log).resolve()
     taken = {log: "the log"}
     for name in ("out", "pairs", "plot"):
@@ -137,7 +139,7 @@ def _candidates(side: SideInformation) -> tuple[list[dict[str, Any]] | None, tup
     from lsdt.candidates import candidate_set
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ContradictionWarning)  # a note of the answer says it
+        warnings.simplefilter("ignore", ContradictionWarning)  # a note reports it
         try:
             found = candidate_set(side)
         except InconsistentSideInformation:
@@ -169,7 +171,9 @@ def _print(side: SideInformation, options: argparse.Namespace, titles: Titles) -
         print("candidates  none: the relations contradict one another; lsdt candidates says where")
     else:
         number = f"{len(found):,} of {counted(side.n_arms, 'item')}"
-        print(f"candidates  {number} may be the best, by quality; with 95% every 'at least' is true:")
+        print(
+            f"candidates  {number} may be the best, by quality; every 'at least' holds with 95% confidence:"
+        )
         for row in found[:_MOST_LISTED]:
             ratings = counted(row["ratings"], "rating")
             about = f"{row['quality']:.4g}, at least {row['low']:.4g} (mean of {ratings}: {row['mean']:.4g})"

@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet, Explanation
     from lsdt.side_information import ArmId, SideInformation
 
-_SHOWN = 20
-_WIDTH = 100
+_SHOWN = 20  # arms or classes printed; chosen by eye to fit a terminal
+_WIDTH = 100  # characters per printed line of an explanation
 
 _DESCRIPTION = """\
 Find the arms that can be the best, given pairs of arms that are similar, dissimilar or in order.
 
-FILE is .csv or .parquet with columns a, b, relation; relation is 'similar', 'dissimilar', 'better' (a is) or
-'range' (columns low and high bound a minus b; an empty one is open). A row with an empty b names an arm that
-occurs in no pair."""
+FILE is .csv or .parquet with columns a, b, relation; relation is 'similar', 'dissimilar', 'better' (a is the
+better arm) or 'range' (the columns low and high bound a minus b; an empty one is no bound). A row with an
+empty b names an arm that occurs in no pair."""
 
 _EPILOG = """\
 examples:
@@ -56,24 +56,25 @@ def add_to(commands: Any, name: str) -> None:
         "--wrong-rate",
         type=float,
         metavar="Q",
-        help="each relation is wrong with this probability: as many witnesses for an arm as keep the risk",
+        help="each relation is wrong with this probability; an arm is then excluded only by as many "
+        "witnesses as --risk requires",
     )
     parser.add_argument(
-        "--risk", type=float, metavar="P", help="how probable the loss of the best arm may be (default .01)"
+        "--risk", type=float, metavar="P", help="accepted probability of losing the best arm (default .01)"
     )
     parser.add_argument(
         "--explain",
         action="append",
         default=[],
         metavar="ARM",
-        help="say why this arm, by id or title, is out or in; may be repeated",
+        help="say why this arm, given by id or title, is excluded or not; may be repeated",
     )
     add_titles_option(parser)
     parser.add_argument("--plot", metavar="PATH", help="draw the arms into a .svg, .png or .pdf file")
     parser.add_argument(
         "--table",
         metavar="PATH",
-        help="write every arm, and the reason if it is out, to .csv or .parquet; in .csv an id that a "
+        help="write every arm, and the reason if it is excluded, to .csv or .parquet; in .csv an id that a "
         "spreadsheet would take for a formula begins with an apostrophe",
     )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
@@ -129,21 +130,21 @@ def run(options: argparse.Namespace) -> None:
 
 def _warn(found: CandidateSet) -> None:
     warning = f"lsdt: warning: the relations contradict one another; at least {found.max_wrong} is wrong"
-    complain(f"{warning}. The answer says which to look at first.")
+    complain(f"{warning}. The answer says which to check first.")
 
 
 def _check_table(options: argparse.Namespace) -> None:
     table = Path(options.table)
     if table.suffix.lower() not in (".csv", ".parquet"):
-        raise InvalidInput(f"a table ends in .csv or .parquet; got {options.table!r}")
+        raise InvalidInput(f"the file name of a table must end in .csv or .parquet; got {options.table!r}")
     if options.file is not None and table.resolve() == Path(options.file).resolve():
         raise InvalidInput(
-            f"the table would take the place of the file of pairs, {options.file!r}; name another"
+            f"the table would replace the file of pairs, {options.file!r}; choose another name"
         )
 
 
 def _arm(side: SideInformation, word: str) -> int:
-    """Return the index of the arm that a word on the command line names, by id or by title."""
+    """Return the index of the arm that a command-line word names, by id or by title."""
     by_number = side.arm_ids is None or isinstance(side.arm_ids[0], int)
     arm: ArmId = int(word) if by_number and WHOLE_NUMBER.fullmatch(word) else word
     try:
@@ -194,7 +195,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
     if side.store.thresholds is not None:
         epsilon = f", thresholds {side.store.thresholds.smallest:g} to {side.store.thresholds.largest:g}"
     known = ""
-    if side.is_complete or not side.is_implicit:  # counting pairs that are revealed at random could take long
+    if side.is_complete or not side.is_implicit:  # counting randomly revealed pairs could take long
         known = (
             f", {counted(side.n_similar, 'similar pair')}, {counted(side.n_dissimilar, 'dissimilar pair')}"
         )
@@ -231,7 +232,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
 
 
 def _print_block(name: str, text: str) -> None:
-    """Print a text beside its name, its lines aligned and the long ones wrapped."""
+    """Print a text beside its name, with its lines aligned and long lines wrapped."""
     lines = []
     for line in text.split("\n"):
         hanging = " " * (len(line) - len(line.lstrip()))

@@ -1,4 +1,4 @@
-"""``lsdt explore``: one page on which a person sees why each arm is out."""
+"""``lsdt explore``: one page on which a person sees why each arm is excluded."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add_to(commands: Any, name: str) -> None:
     """Add the parser of this command."""
     parser = commands.add_parser(
         name,
-        help="write a page that shows why each arm is out",
+        help="write a page that shows why each arm is excluded",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
@@ -49,14 +49,14 @@ def add_to(commands: Any, name: str) -> None:
         "-o",
         "--out",
         metavar="PATH",
-        help="the page to write, .html; by default named after the file, in this folder",
+        help="the page to write, .html; by default named after FILE, in the current folder",
     )
     parser.add_argument(
         "--proofs",
         type=int,
         default=2_000,
         metavar="N",
-        help="how many arms to explain on the page (default 2,000); it says which command explains others",
+        help="how many arms to explain on the page (default 2,000); for others it gives a command to run",
     )
     parser.add_argument("--json", action="store_true", help="print what was written as JSON")
     parser.set_defaults(run=run)
@@ -108,7 +108,7 @@ def _content(side: SideInformation, options: argparse.Namespace, most_proofs: in
     from lsdt.explorer import page_content, playground
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ContradictionWarning)  # a note on the page says it
+        warnings.simplefilter("ignore", ContradictionWarning)  # a note on the page reports it
         found = candidate_set(
             side, options.method, max_wrong=wrong_count(options.max_wrong), timeout=options.timeout
         )

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from lsdt.identification import Identification
     from lsdt.problems import Problem
 
-_DEFAULT_EPSILON = 0.1
+_DEFAULT_EPSILON = 0.1  # of a random problem, as in `lsdt.problems.uniform` and the paper
 
 _DESCRIPTION = """\
-Play until it is known which arm is the best, and say which one it is and how many tries it took.
+Play until it is known which arm is the best, and report that arm and how many tries it took.
 
-Without LOG, arms have random means, as in lsdt simulate. With a log of ratings, side information is found in
-it as in lsdt build, and a try of an item pays one of its ratings, on the scale from 0 to 1. How many tries
-would it take to find an item within the tolerance of the best?"""
+Without LOG, arms have random means, as in lsdt simulate. With a log of ratings, side information is made from
+it as in lsdt build, and trying an item pays one of its ratings, on the scale from 0 to 1. This answers how
+many tries it would take to find an item within the tolerance of the best."""
 
 _EPILOG = """\
 examples:
@@ -37,7 +37,7 @@ examples:
 exit codes: 0 known, 1 not known within the budget, 2 bad argument or bad rows, 3 bad file, 4 relations
 contradict, 6 too large, 7 policy does not apply, 70 an error of lsdt itself, 130 interrupted"""
 
-NOT_KNOWN = 1
+NOT_KNOWN = 1  # exit code: the best arm is not known within the budget
 
 
 def add_to(commands: Any, name: str) -> None:
@@ -56,15 +56,21 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--tolerance",
         type=float,
-        help="how far below the best arm the one found may lie (default: epsilon)",
+        help="how far below the best mean the mean of the arm found may be (default: epsilon)",
     )
-    parser.add_argument("--budget", type=int, metavar="N", help="the most tries (default a million)")
+    parser.add_argument(
+        "--budget", type=int, metavar="N", help="the largest number of tries (default a million)"
+    )
     parser.add_argument("--batch", type=int, metavar="N", help="arms tried at once (default 1)")
     parser.add_argument(
         "--policy", default="identify", metavar="POLICY", help="how arms are chosen (default identify)"
     )
     parser.add_argument(
-        "--replications", type=int, default=1, metavar="N", help="repetitions, seed by seed (default 1)"
+        "--replications",
+        type=int,
+        default=1,
+        metavar="N",
+        help="repetitions, each with the next seed (default 1)",
     )
     group = parser.add_argument_group("a random problem")
     group.add_argument("--n-arms", type=int, default=100, metavar="K", help="number of arms (default 100)")
@@ -100,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _problem(options: argparse.Namespace) -> tuple[Problem, list[str]]:
-    """Return the problem to play, and notes on it."""
+    """Return the problem to play, and notes about it."""
     from lsdt import problems
 
     if options.log is not None:

@@ -1,4 +1,4 @@
-"""``lsdt keys``: who may call the service."""
+"""``lsdt keys``: keys that let callers use the service."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ if TYPE_CHECKING:
     import argparse
 
 CLOSED = (
-    "all keys were removed, and no caller is let in: add one (lsdt keys add --role admin), or serve this "
+    "all keys were removed, so no caller is let in: add a key (lsdt keys add --role admin), or serve this "
     "machine without keys again (lsdt keys open)"
 )
 _DESCRIPTION = """\
-Add, list and remove keys of the decision service. They lie in its store; of a key only a hash is kept.
+Add, list and remove keys of the decision service. They are kept in its store, each only as a hash.
 
-The first key closes the service to callers without one, for good: when the last key is removed, no caller is
-let in. 'lsdt keys open', on the store of a service that has ended, serves its own machine without keys again.
+The first key permanently closes the service to callers without one: after the last key is removed, no caller
+is let in. 'lsdt keys open', on the store of a stopped service, lets callers on its own machine in without
+keys again.
 
-While a service runs on an SQLite store it alone may write: give its address with --service, and an admin key
-in the environment variable LSDT_KEY unless there are no keys yet."""
+While a service runs on an SQLite store, only the service may write to it: give its address with --service,
+and
+an admin key in the environment variable LSDT_KEY unless there are no keys yet."""
 
 _EPILOG = """\
 examples:
@@ -48,10 +50,14 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument("action", choices=("add", "list", "remove", "open"), help="what to do")
     parser.add_argument("id", nargs="?", metavar="ID", help="the key to remove, as list shows it")
     parser.add_argument("--role", metavar="ROLE", help="add: read, decide or admin")
-    parser.add_argument("--experiment", metavar="NAME", help="add: the only experiment the key is good for")
-    parser.add_argument("--rate", type=float, metavar="N", help="add: most requests a second")
+    parser.add_argument(
+        "--experiment", metavar="NAME", help="add: the only experiment that the key gives access to"
+    )
+    parser.add_argument("--rate", type=float, metavar="N", help="add: largest number of requests per second")
     parser.add_argument("--store", default="sqlite:///lsdt.db", metavar="URL", help="the store (%(default)s)")
-    parser.add_argument("--service", metavar="URL", help="a running service, instead of its store")
+    parser.add_argument(
+        "--service", metavar="URL", help="the address of a running service, instead of its store"
+    )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.set_defaults(run=run)
 
@@ -67,10 +73,10 @@ def run(options: argparse.Namespace) -> None:
         checked_word(options.role, "role", ("read", "decide", "admin"))
     if (options.action == "remove") != (options.id is not None):
         raise InvalidInput(
-            "remove takes the id of a key, as 'lsdt keys list' shows it; add, list and open take none"
+            "remove takes the id of a key, as 'lsdt keys list' shows it; add, list and open take no id"
         )
     if options.action == "open" and options.service:
-        raise InvalidInput("open works on the store itself: end the service, and give --store instead")
+        raise InvalidInput("open works on the store itself: stop the service, and give --store instead")
     answer = _over_http(options) if options.service else _in_store(options)
     if options.json:
         print(json.dumps(answer, indent=2))
@@ -81,7 +87,7 @@ def run(options: argparse.Namespace) -> None:
         if answer.get("left") == 0:
             print(CLOSED)
     elif options.action == "open":
-        print("callers of the service's own machine need no key, until the first one is added")
+        print("callers on the service's own machine need no key, until the first one is added")
     else:
         _print_table(answer["keys"], answer.get("is_open", True))
 
@@ -127,5 +133,5 @@ def _print_table(keys: list[dict[str, Any]], is_open: bool) -> None:
         print("there are no keys: only the service's own machine is served" if is_open else CLOSED)
     for key in keys:
         made = datetime.fromtimestamp(key["created"], UTC).strftime("%Y-%m-%d %H:%M")
-        limit = f"  {key['rate']:g} a second" if key["rate"] else ""
+        limit = f"  {key['rate']:g} per second" if key["rate"] else ""
         print(f"{key['id']}  {key['role']:<6}  {key['experiment'] or 'all experiments'}  {made}{limit}")

@@ -1,4 +1,4 @@
-"""Options of the commands that read a log of ratings: how to read it, and how to decide relations."""
+"""Options of the commands that read a log of ratings: how to read the log, and how to decide relations."""
 
 from __future__ import annotations
 
@@ -27,25 +27,26 @@ def add_log_options(parser: argparse.ArgumentParser, *, optional: bool = False) 
             type=column_word,
             default=column,
             metavar="COLUMN",
-            help=f"column of the {column}, by name or by place, counted from 0 (default {column})",
+            help=f"column of the {column}, by name or by position, counted from 0 (default {column})",
         )
     parser.add_argument(
         "--sep",
         type=_separator,
         metavar="TEXT",
-        help="what separates columns of text, \\t for a tab; by default a comma, in .tsv a tab, in .dat ::",
+        help="separator of the columns of a text file, \\t for a tab; by default a comma, in .tsv a tab, in "
+        ".dat ::",
     )
     parser.add_argument(
         "--header",
         action=argparse.BooleanOptionalAction,
-        help="whether the first line of text names the columns; by default it does, except in .dat. Without, "
-        "the first three columns are user, item and rating",
+        help="whether the first line of a text file names the columns; by default it does, except in .dat. "
+        "Without a header, the first three columns are user, item and rating",
     )
     parser.add_argument(
         "--duplicates",
         default="error",
         choices=("error", "last", "mean"),
-        help="where a user rated an item twice (default error)",
+        help="what to do if a user rated an item twice (default error)",
     )
     parser.add_argument(
         "--scale",
@@ -57,7 +58,7 @@ def add_log_options(parser: argparse.ArgumentParser, *, optional: bool = False) 
     parser.add_argument(
         "--min-ratings", type=int, metavar="N", help="leave out items with fewer ratings (default: none)"
     )
-    parser.add_argument("--top", type=int, metavar="N", help="keep the N items with the most ratings alone")
+    parser.add_argument("--top", type=int, metavar="N", help="keep only the N items with the most ratings")
     add_titles_option(parser)
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same result (default 0)")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
@@ -68,16 +69,16 @@ def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True)
     parser.add_argument(
         "--relations",
         choices=("ranges", "threshold"),
-        help="the interval of every difference (ranges, the default), or similar and dissimilar pairs, by "
-        "epsilon (threshold, the default where an epsilon, the paper's rule or its search is asked for)",
+        help="the interval of every difference (ranges, the default), or similar and dissimilar pairs by "
+        "epsilon (threshold, the default if an epsilon, the paper's rule or its search is requested)",
     )
     parser.add_argument(
         "--epsilon",
         default="auto",
-        help="threshold, as a share of the scale, or auto (default): searched for where there is one",
+        help="the threshold as a share of the scale, or auto (default), which searches for one if needed",
     )
     parser.add_argument(
-        "--confidence", type=float, default=0.95, help="how sure relations are to be (default 0.95)"
+        "--confidence", type=float, default=0.95, help="confidence in the relations (default 0.95)"
     )
     if with_rule:
         parser.add_argument(
@@ -87,25 +88,28 @@ def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True)
         "--level",
         default="family",
         choices=("family", "fdr", "fdr_any"),
-        help="all relations right, or most of them (default family)",
+        help="what the confidence is for: all relations being right (family, the default), or most of them",
     )
     parser.add_argument(
         "--search", default="grid", choices=("grid", "paper"), help="how epsilon is searched for"
     )
-    parser.add_argument("--alpha", type=float, default=0.1, help="of the paper's rule (default 0.1)")
+    parser.add_argument("--alpha", type=float, default=0.1, help="alpha of the paper's rule (default 0.1)")
     parser.add_argument(
-        "--min-raters", type=int, metavar="N", help="pairs with fewer common raters are unknown (default 30)"
+        "--min-raters",
+        type=int,
+        metavar="N",
+        help="least number of common raters that decides a pair (default 30)",
     )
     parser.add_argument(
         "--interval",
         default="student",
         choices=("student", "bernstein", "bootstrap"),
-        help="which interval (default student); bootstrap is a little shorter",
+        help="kind of confidence interval (default student); bootstrap is a little shorter",
     )
 
 
 def column_word(word: str) -> str | int:
-    """Return a column as the library takes it: a position if it is a whole number, otherwise a name."""
+    """Return a column in the form that the library takes: a position if it is a whole number, else a name."""
     return int(word) if word.isdecimal() else word
 
 

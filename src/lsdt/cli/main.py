@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import NoReturn
 
-_MOST_LISTED = 40  # relations are left out for conflicts of more arms; a long cycle has millions
+_MOST_LISTED = 40  # arms; JSON leaves out the relations of larger conflicts, of which there may be millions
 INTERNAL_ERROR = 70  # EX_SOFTWARE in sysexits.h
 _REPORT_IT = "please report this to the lsdt developers, with the output of the same command with --debug"
 _PATHS = {"file": "FILE", "log": "LOG"} | {
@@ -77,7 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
         "  lsdt identify --p-similar .5 --p-dissimilar .5 --delta .01\n"
         "  lsdt next-pairs side.parquet --until 10\n"
         "  lsdt serve\n\n"
-        "messages name options as Python does: max_wrong=2 is --max-wrong 2\n"
+        "some messages name options as in Python: max_wrong=2 is --max-wrong 2\n"
         f"exit codes: 0 done, {INTERNAL_ERROR} an error of lsdt itself; the others are those of each command",
     )
     parser.add_argument("--version", action="version", version=f"lsdt {__version__}")
@@ -90,7 +90,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code. Errors end in one line, a traceback is shown only on request."""
+    """Run a command and return its exit code; an error prints one line, and a traceback only with --debug."""
     for stream in (sys.stdout, sys.stderr):  # ids may hold characters that the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     _check_values(parser, options)
     try:
-        with safe_output(), _said_of_compilation(not getattr(options, "keeps_a_log", False)):
+        with safe_output(), _announced_compilation(not getattr(options, "keeps_a_log", False)):
             _check_paths(options)
             code: int = options.run(options) or 0
             sys.stdout.flush()
@@ -116,11 +116,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @contextmanager
-def _said_of_compilation(to_people: bool) -> Iterator[None]:
-    """Announce compilation on a terminal, once: a first command would otherwise be silent for seconds."""
+def _announced_compilation(to_people: bool) -> Iterator[None]:
+    """Announce compilation once, on a terminal; otherwise a first command would be silent for seconds."""
 
     def say() -> None:
-        complain("lsdt: compiling what this needs, once for this installation: seconds to a minute")
+        complain("lsdt: compiling code, once for this installation: this takes seconds to a minute")
 
     if to_people and sys.stderr.isatty():
         on_compilation.append(say)
@@ -131,14 +131,14 @@ def _said_of_compilation(to_people: bool) -> Iterator[None]:
 
 
 def _check_values(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Refuse ``--option=--``, which argparse turns into an empty list whatever the option takes."""
+    """Exit with an error on ``--option=--``, which argparse turns into an empty list for any option."""
     for name, value in vars(options).items():
         if (value == [] and name != "explain") or (isinstance(value, list) and [] in value):
-            parser.error(f"argument --{name.replace('_', '-')}: expected a value, and '--' is none")
+            parser.error(f"argument --{name.replace('_', '-')}: expected a value, but '--' is none")
 
 
 def _check_paths(options: argparse.Namespace) -> None:
-    """Refuse path options whose value cannot be a path, for every command."""
+    """Raise an error if the value of a path option cannot be a path, for any command."""
     for name, spelling in _PATHS.items():
         given = getattr(options, name, None)
         if given is not None:
@@ -146,7 +146,7 @@ def _check_paths(options: argparse.Namespace) -> None:
 
 
 def _report(error: Exception, options: argparse.Namespace) -> int:
-    """Print an error for people, and with ``--json`` for programs; return the exit code."""
+    """Print an error as a line for people, and with ``--json`` also as JSON; return the exit code."""
     known = _as_lsdt_error(error)
     if known is None:
         text = " ".join(f"{type(error).__name__}: {error}".split())

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Judge = Callable[[PairQuestion], str | None]
 
-_SHOWN = 20
+_SHOWN = 20  # arms printed; chosen by eye to fit a terminal
 _COLUMNS = ["a", "b", "answer"]
 _PROMPTS = {
     "similar": "are these (s)imilar or (d)issimilar? (q) to stop",
@@ -35,12 +35,13 @@ _PROMPTS = {
 }
 
 _DESCRIPTION = """\
-Ask about pairs of arms, those first whose answers exclude most arms, until few are left or nothing helps.
+Ask about pairs of arms, beginning with those whose answers exclude the most arms, until few arms are left or
+no answer helps.
 
-FILE is side information, .csv or .parquet, as lsdt build writes it; or use --n-arms where nothing is known.
-A person answers on the terminal, or --judge names a command: {a} and {b} in it stand for the ids, {title_a}
-and {title_b} for the titles, and the last line that it prints is the answer: a word of --answers, or a range
-of the difference such as 0.1..0.3. Every answer is kept in a log at once, and the next run goes on where this
+FILE is side information, .csv or .parquet, as lsdt build writes it; use --n-arms if nothing is known. A
+person answers on the terminal, or --judge names a command: {a} and {b} in it stand for the ids, {title_a} and
+{title_b} for the titles, and the last line that it prints is the answer: a word of --answers, or a range of
+the difference such as 0.1..0.3. Every answer is saved to a log at once, and the next run continues where this
 one stopped."""
 
 _EPILOG = """\
@@ -54,7 +55,7 @@ examples:
 exit codes: 0 done, 1 questions are left (--max-questions, or the person stopped), 2 bad argument or answer,
 3 bad file, 4 relations contradict, 7 not for these relations, 70 an error of lsdt itself, 130 interrupted"""
 
-QUESTIONS_LEFT = 1
+QUESTIONS_LEFT = 1  # exit code
 
 
 def add_to(commands: Any, name: str) -> None:
@@ -66,7 +67,9 @@ def add_to(commands: Any, name: str) -> None:
         epilog=_EPILOG,
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="what is known, .csv or .parquet")
-    parser.add_argument("--n-arms", type=int, metavar="K", help="nothing is known of so many arms")
+    parser.add_argument(
+        "--n-arms", type=int, metavar="K", help="number of arms, if nothing is known about them"
+    )
     parser.add_argument(
         "--answers",
         default="similar",
@@ -78,35 +81,41 @@ def add_to(commands: Any, name: str) -> None:
         "--epsilon",
         type=float,
         metavar="E",
-        help="what answers that are words are about (default: the epsilon of FILE)",
+        help="threshold that answers in words refer to (default: the epsilon of FILE)",
     )
-    parser.add_argument("--judge", metavar="COMMAND", help="a command that answers, run without a shell")
+    parser.add_argument(
+        "--judge", metavar="COMMAND", help="a command that gives the answers, run without a shell"
+    )
     parser.add_argument("--list", action="store_true", help="only list the next pairs")
     parser.add_argument("--batch", type=int, default=1, metavar="N", help="pairs chosen at once (default 1)")
-    parser.add_argument("--max-questions", type=int, metavar="N", help="stop after so many answers")
+    parser.add_argument("--max-questions", type=int, metavar="N", help="stop after this many answers")
     parser.add_argument(
-        "--until", type=int, default=1, metavar="N", help="stop when so few arms are left (default 1)"
+        "--until",
+        type=int,
+        default=1,
+        metavar="N",
+        help="stop when at most this many arms are left (default 1)",
     )
     parser.add_argument(
         "--wrong-rate",
         type=float,
         default=0.0,
         metavar="Q",
-        help="how probable a wrong answer is; what matters is then asked again (default 0)",
+        help="probability that an answer is wrong; important questions are then repeated (default 0)",
     )
     parser.add_argument(
         "--max-wrong",
         type=int,
         default=0,
         metavar="N",
-        help="how many answers may be wrong, in place of --wrong-rate (default 0)",
+        help="how many answers may be wrong, instead of --wrong-rate (default 0)",
     )
     parser.add_argument(
         "--log",
         metavar="PATH",
-        help="the answers, .csv (default: FILE with .answers.csv in place of its ending)",
+        help="the file of answers, .csv (default: FILE with the ending .answers.csv)",
     )
-    parser.add_argument("--out", metavar="PATH", help="write what is known then, .csv or .parquet")
+    parser.add_argument("--out", metavar="PATH", help="write what is known in the end, .csv or .parquet")
     add_titles_option(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.set_defaults(run=run)
@@ -152,7 +161,7 @@ def _side(options: argparse.Namespace) -> SideInformation:
     from lsdt.side_information import SideInformation, load
 
     if (options.file is None) == (options.n_arms is None):
-        raise InvalidInput("give either FILE or --n-arms: what is known, or how many arms there are")
+        raise InvalidInput("give either FILE, with what is known, or --n-arms, the number of arms")
     side = SideInformation(options.n_arms) if options.file is None else load(options.file)
     return Titles(options.titles).name_arms(side)
 
@@ -166,13 +175,13 @@ def _log_path(options: argparse.Namespace) -> Path:
 
 
 class _AnswerFile:
-    """A CSV file of answers, one line each, on the disk before the next question."""
+    """A CSV file of answers, one line each; every answer is on disk before the next question."""
 
     def __init__(self, path: Path, side: SideInformation) -> None:
         self._path, self._side = path, side
 
     def tell(self, inquiry: Inquiry) -> None:
-        """Tell an inquiry all answers in the file."""
+        """Pass all answers in the file to an inquiry."""
         for number, row in enumerate(self._rows(), start=2):
             try:
                 inquiry.tell(self._arm(row[0]), self._arm(row[1]), row[2])
@@ -195,11 +204,11 @@ class _AnswerFile:
             raise InvalidFile(f"{str(self._path)!r}: {error}") from None
         if rows and rows[0] != _COLUMNS:
             raise InvalidFile(
-                f"{str(self._path)!r} is no log of answers: its first line must be {','.join(_COLUMNS)}"
+                f"{str(self._path)!r} is not a log of answers: its first line must be {','.join(_COLUMNS)}"
             )
         for number, row in enumerate(rows[1:], start=2):
             if len(row) != len(_COLUMNS):
-                raise InvalidFile(f"{str(self._path)!r}, line {number}: {len(row)} columns in place of 3")
+                raise InvalidFile(f"{str(self._path)!r}, line {number}: {len(row)} columns instead of 3")
             yield row
 
     def _rewrite(self, text: str) -> None:
@@ -215,7 +224,7 @@ class _AnswerFile:
         return text
 
     def add(self, a: ArmId, b: ArmId, answer: str) -> None:
-        """Append an answer, and wait until it is on the disk."""
+        """Append an answer, and wait until it is on disk."""
         try:
             is_new = not self._path.exists() or not self._path.stat().st_size
             with self._path.open("a", newline="", encoding="utf-8") as stream:
@@ -232,7 +241,7 @@ class _AnswerFile:
 def _ask(
     asked: tuple[PairQuestion, ...], inquiry: Inquiry, judge: Judge, log: _AnswerFile, out: str | None
 ) -> bool:
-    """Ask about some pairs, saving every answer at once; return whether to go on."""
+    """Ask about some pairs, saving every answer at once; return False if the person stopped."""
     for one in asked:
         answer = judge(one)
         if answer is None:
@@ -269,7 +278,7 @@ def _person(inquiry: Inquiry, side: SideInformation) -> Judge:
 
 
 def _command(text: str, side: SideInformation) -> Judge:
-    """Return a judge that runs a command and takes the last line it prints."""
+    """Return a judge that runs a command and takes the last line that it prints as the answer."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -295,7 +304,7 @@ def _command(text: str, side: SideInformation) -> Judge:
             raise InvalidInput(f"--judge cannot run {words[0]!r}: {error.strerror or error}") from None
         said = f"--judge on {one.a!r} and {one.b!r}"
         if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            last = (done.stderr.strip().splitlines() or ["it printed no message"])[-1]
             raise InvalidInput(f"{said} failed with exit code {done.returncode}: {last}")
         lines = done.stdout.strip().splitlines()
         if not lines:

@@ -28,7 +28,7 @@ def add_pairs_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns",
         metavar="A,B,RELATION",
-        help="the names of the columns, where they are not a, b, relation",
+        help="the names of the columns, if they are not a, b, relation",
     )
     parser.add_argument(
         "--method",
@@ -47,14 +47,14 @@ def add_pairs_options(parser: argparse.ArgumentParser) -> None:
         "--timeout",
         type=float,
         metavar="S",
-        help="propagation, probing, exact: a limit in seconds; arms not reached stay",
+        help="propagation, probing, exact: a limit in seconds; arms not examined by then stay candidates",
     )
 
 
 def read_pairs(options: argparse.Namespace, command: str) -> SideInformation:
     """Return the side information that the options name."""
     if (options.file is None) == (options.example is None):
-        raise InvalidInput(f"give a file of pairs or --example, one of the two; see lsdt {command} --help")
+        raise InvalidInput(f"give either a file of pairs or --example; see lsdt {command} --help")
     if options.example is not None:
         if options.complete or options.columns:
             raise InvalidInput("--complete and --columns say how to read a file; an example needs neither")

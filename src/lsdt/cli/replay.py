@@ -31,8 +31,8 @@ _DESCRIPTION = """\
 Estimate what policies would have earned on the ratings of a log, and rank them.
 
 Users are divided at random, many times: side information and priors come from those trained on, and all
-policies are replayed on the others. A policy is a name, and may say on which items it plays, set parameters,
-and start with the ratings trained on as prior:
+policies are replayed on the others. A policy is given by name, and may say on which items it plays, set
+parameters, and start with the ratings trained on as a prior:
   lsdt_psi    ts@paper    ts:prior_weight=1    ucb1@paper:alpha=1,prior_weight=.5
   best_training_mean    always:ITEM"""
 
@@ -46,7 +46,7 @@ examples:
   lsdt replay events.parquet --method uniform --rating click --policies ts kl_ucb
   lsdt replay events.parquet --no-user --propensity p --policies ts best_training_mean --side none
 
---side says where side information comes from in every split: interval (default) or paper, found in the
+--side says where the side information of every split comes from: interval (default) or paper, found in the
 ratings trained on by the rules of lsdt build; none; or a file.
 
 exit codes: 0 done, 2 bad argument or bad rows, 3 bad file, 4 relations contradict, 6 too large,
@@ -57,7 +57,7 @@ def add_to(commands: Any, name: str) -> None:
     """Add the parser of this command."""
     parser = commands.add_parser(
         name,
-        help="what policies would have earned on a log",
+        help="estimate what policies would have earned on a log",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
@@ -67,23 +67,27 @@ def add_to(commands: Any, name: str) -> None:
         dest="user",
         action="store_const",
         const=None,
-        help="the log has no column of users: every event is of another user",
+        help="the log has no column of users: every event belongs to another user",
     )
     parser.add_argument("--policies", nargs="+", required=True, metavar="POLICY", help="what to compare")
     parser.add_argument(
         "--propensity",
         type=column_word,
         metavar="COLUMN",
-        help="column of the probabilities of what was shown",
+        help="column of the probabilities with which items were shown",
     )
     parser.add_argument(
         "--method",
         default="auto",
         choices=("auto", "matrix", "uniform", "propensity"),
-        help="what the log is: ratings of users (matrix), events shown at random, or with probabilities",
+        help="what the log holds: ratings by users (matrix), events shown at random (uniform), or events "
+        "shown with known probabilities (propensity)",
     )
     parser.add_argument(
-        "--horizon", type=int, metavar="T", help="number of rounds (default: what the log can answer)"
+        "--horizon",
+        type=int,
+        metavar="T",
+        help="number of rounds (default: half the average answers per item)",
     )
     parser.add_argument(
         "--train",
@@ -93,7 +97,7 @@ def add_to(commands: Any, name: str) -> None:
     )
     parser.add_argument("--test", type=float, help="share of users to test on (default: all others)")
     parser.add_argument(
-        "--test-log", metavar="FILE", help="another log to test on; LOG is then trained on alone"
+        "--test-log", metavar="FILE", help="another log to test on; LOG is then used for training only"
     )
     parser.add_argument(
         "--chronological",
@@ -110,11 +114,14 @@ def add_to(commands: Any, name: str) -> None:
         "--side",
         default="interval",
         metavar="WHERE",
-        help="interval (default), paper, none, or a file, which must not come from this log",
+        help="interval (default), paper, none, or a file, which must not be made from this log",
     )
     add_rule_options(parser, with_rule=False)
     parser.add_argument(
-        "--clip", type=float, default=0.0, help="smallest propensity that is believed (default 0: all are)"
+        "--clip",
+        type=float,
+        default=0.0,
+        help="smallest propensity used; smaller ones are raised to it (default 0)",
     )
     parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
     parser.add_argument("--out", metavar="DIR", help="folder for the table and the whole result")
@@ -126,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
     from lsdt.replays import replay
 
     if options.out is not None and Path(options.out).exists() and not Path(options.out).is_dir():
-        raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
+        raise InvalidFile(f"--out is the name of a folder, but {options.out!r} is none")
     if options.chronological and options.time is None:
         raise InvalidInput("--chronological needs the times of the ratings: name their column with --time")
     titles = Titles(options.titles)
@@ -155,7 +162,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _read(options: argparse.Namespace, path: str, **other: Any) -> RatingLog | EventLog:
-    """Read a log as ratings or as events, whichever it holds by the options."""
+    """Read a log as ratings or as events, as the options say."""
     from lsdt.ratings import read_events, read_log
 
     method, arguments = options.method, {**reading_arguments(options), **other}
@@ -181,7 +188,7 @@ def _refuse_nothing(result: ReplayResult) -> None:
     """Raise an error if the replay is finished and no policy has a reward."""
     if not result.partial and result.summary()["reward"].isna().all():
         raise InvalidInput(
-            "no policy has a reward: in some split nobody tested on rated what it chose. Give more ratings, "
+            "no policy has a reward: in some split no user tested on rated what it chose. Give more ratings, "
             "or train on fewer users (--train)"
         )
 
@@ -246,7 +253,7 @@ def _print(result: ReplayResult, titles: Titles) -> None:
             f"{row.rounds:>8,.0f}  {row.effective:>9,.0f}{meant}"
         )
     if _has_estimates(result):
-        print("\nwhat each has learned in training is worth (the item that it settles on, or its draws):")
+        print("\nvalue of what each policy learned in training (the item that it settles on, or its draws):")
         print(
             _escape_table(result.estimates()).to_string(
                 index=False, float_format=lambda value: f"{value:.4g}"

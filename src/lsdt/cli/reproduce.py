@@ -1,4 +1,4 @@
-"""``lsdt reproduce``: the paper redone, with one page that shows what holds."""
+"""``lsdt reproduce``: reproduce the paper, with one page that shows which claims hold."""
 
 from __future__ import annotations
 
@@ -20,44 +20,47 @@ if TYPE_CHECKING:
     from lsdt.reproduce import Claim, Experiment, Part, Reproduction, Request
 
 _DESCRIPTION = """\
-Redo every figure and table of the paper and judge every claim of its text, with numbers.
-The report is one page, index.html, that opens offline; beside it figures, tables and claims.json.
-With --beyond: what the paper does not do, a contest of all policies among it, as a report of its own."""
+Reproduce every figure and table of the paper, and judge every claim of its text, with numbers.
+The report is one page, index.html, that opens offline, with figures, tables and claims.json beside it.
+With --beyond: studies beyond the paper, among them a contest of all policies, as a separate report."""
 
 _EPILOG = """\
 examples:
   lsdt reproduce                                   everything, 100 replications each, into report/
-  lsdt reproduce --quick                           a look, with few replications, into report-quick/
+  lsdt reproduce --quick                           a quick look, with few replications, into report-quick/
   lsdt reproduce --only fig-regret-csi-a 'check-*' some parts
   lsdt reproduce --jester jester-data-1.zip        with the real ratings; see --where-is-jester
   lsdt reproduce --list                            the parts
   lsdt reproduce --beyond                          beyond the paper, 200 replications each, into beyond/
 
-What is finished in the folder with the same setting, seed and version is not run again: after Ctrl-C the
-same command goes on where it was.
+Parts that the folder already holds for the same settings, seed and version are not run again: after Ctrl-C
+the same command continues where it stopped.
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 6 no memory, 8 a package is missing,
 70 an error of lsdt itself, 130 interrupted"""
 
-_WIDTH = 110
-_QUICK, _FULL = 10, 1000  # replications
+_WIDTH = 110  # characters per printed line
+_QUICK, _FULL = (
+    10,
+    1000,
+)  # replications: seconds of work each, and ten times the paper's for tighter intervals
 
 
 def add_to(commands: Any, name: str) -> None:
     """Add the parser of this command."""
     parser = commands.add_parser(
         name,
-        help="redo the paper's figures, tables and claims",
+        help="reproduce the paper's figures, tables and claims",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
     parser.add_argument(
-        "--beyond", action="store_true", help="the parts that go beyond the paper, instead of the paper's"
+        "--beyond", action="store_true", help="run the parts that go beyond the paper instead"
     )
     parser.add_argument(
         "--only", nargs="+", metavar="ID", help="parts to run; 'fig-*' stands for several (default: all)"
     )
-    parser.add_argument("--list", action="store_true", help="print the parts and where the paper has them")
+    parser.add_argument("--list", action="store_true", help="list the parts and where they are in the paper")
     parser.add_argument(
         "--replications",
         type=int,
@@ -65,10 +68,10 @@ def add_to(commands: Any, name: str) -> None:
         help="replications of every random experiment (default 100; 200 with --beyond)",
     )
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="a look: 10 replications, coarse grids")
+    size.add_argument("--quick", action="store_true", help="a quick look: 10 replications, coarse grids")
     size.add_argument("--full", action="store_true", help="1,000 replications")
     parser.add_argument(
-        "--fixed-draw", action="store_true", help="draw the means once, not anew in every run"
+        "--fixed-draw", action="store_true", help="draw the means once, not again in every run"
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="the same seed gives the same numbers (default 0)"
@@ -77,10 +80,10 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--jester",
         metavar="PATH",
-        help="the published jester-data-1 (zip, csv or xls); without it, a look-alike",
+        help="the published jester-data-1 (zip, csv or xls); without it, simulated ratings like them",
     )
     parser.add_argument(
-        "--where-is-jester", action="store_true", help="say where the data set is found, and its terms"
+        "--where-is-jester", action="store_true", help="say where to get the data set, and its terms"
     )
     parser.add_argument(
         "--out",
@@ -126,7 +129,7 @@ def run(options: argparse.Namespace) -> int:
     elif done.parts:
         _print(done, display)
     if done.interrupted:
-        complain(f"lsdt: interrupted in {', '.join(done.interrupted)}; the same command goes on from there")
+        complain(f"lsdt: interrupted in {', '.join(done.interrupted)}; the same command continues from there")
         return 130
     return 0
 
@@ -154,7 +157,7 @@ def _check_options(options: argparse.Namespace) -> None:
     checked_jobs(options.n_jobs)
     checked_seed(options.seed)
     if not options.out or (Path(options.out).exists() and not Path(options.out).is_dir()):
-        raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
+        raise InvalidFile(f"--out is the name of a folder, but {options.out!r} is none")
     if options.jester is not None and not Path(options.jester).is_file():
         raise InvalidFile(
             f"--jester: there is no file {options.jester!r}; lsdt reproduce --where-is-jester says where to "
@@ -196,7 +199,7 @@ class _Display:
 
         self.seconds: dict[str, float] = {}
         self._weights = {part.id: part.seconds_of(replications) for part in parts}
-        self._shares: dict[str, float] = {}  # of the parts under way
+        self._shares: dict[str, float] = {}  # finished share of each running part
         self._done = 0.0
         self._quiet = quiet
         self.started = perf_counter()
@@ -208,7 +211,7 @@ class _Display:
         )
 
     def begin(self, part: Experiment) -> None:
-        """Show which part runs, and how many others."""
+        """Show that a part is running."""
         self._shares[part.id] = 0.0
         self._describe()
 
@@ -217,7 +220,7 @@ class _Display:
         self._bar.set_description_str(f"{first} and {len(others)} more" if others else first)
 
     def share(self, part: Experiment, done: float) -> None:
-        """Move the bar."""
+        """Move the bar: `done` is the finished share of a running part."""
         self._shares[part.id] = done
         under_way = sum(share * self._weights[name] for name, share in self._shares.items())
         self._bar.update(self._done + under_way - self._bar.n)
@@ -240,7 +243,7 @@ class _Display:
         try:
             self._bar.write(f"{it.id:<21} {took:>8}   {verdicts or 'no claims'}", file=sys.stdout)
             sys.stdout.flush()
-        except BrokenPipeError:  # the reader has gone: the work goes on, and the page is still written
+        except BrokenPipeError:  # nobody reads the output any more, but the page is still written
             self._quiet = True
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -250,7 +253,7 @@ class _Display:
 
 
 def _print(done: Reproduction, display: _Display) -> None:
-    """Print the claims that do not hold, or only in part, and why; then counts, times and the page's path."""
+    """Print the claims that do not hold, or hold only in part, and why; then counts, times and the page."""
     from lsdt.reproduce import VERDICTS
 
     print()
@@ -272,7 +275,7 @@ def _print(done: Reproduction, display: _Display) -> None:
 
 
 def _print_claim(claim: Claim) -> None:
-    """Print a claim and its checks that are refuted or undecided."""
+    """Print a claim with those of its checks that are refuted or undecided."""
     lines = textwrap.wrap(f"{claim.text} [{claim.paper}]", _WIDTH - 15)
     for check in claim.checks:
         if check.outcome != "confirmed":

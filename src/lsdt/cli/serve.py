@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Serve decisions over HTTP: agents that several processes share, in one durable store.
 
-Without keys only this machine is served. What was answered is on the disk; SIGTERM or Ctrl-C keeps
-everything, takes snapshots and ends with exit code 0."""
+Without keys only callers on this machine are served. Everything that was answered is on disk; on SIGTERM or
+Ctrl-C the service takes snapshots, loses nothing and ends with exit code 0."""
 
 _EPILOG = """\
 examples:
@@ -39,7 +39,7 @@ def add_to(commands: Any, name: str) -> None:
         epilog=_EPILOG,
     )
     parser.add_argument(
-        "--store", default="sqlite:///lsdt.db", metavar="URL", help="where everything is kept (%(default)s)"
+        "--store", default="sqlite:///lsdt.db", metavar="URL", help="the store for all data (%(default)s)"
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
     parser.add_argument("--port", type=int, default=8900, help="the port; 0 is any free one (%(default)s)")
@@ -47,13 +47,21 @@ def add_to(commands: Any, name: str) -> None:
         "--durability",
         default="full",
         metavar="WORD",
-        help="full (default): answers wait for the disk; process: they survive this process, not the machine",
+        help="full (default): answers wait for the disk; process: they survive a crash of this process, but "
+        "not of the machine",
     )
     parser.add_argument(
-        "--rate", type=float, metavar="N", help="most requests a second for a key without a limit of its own"
+        "--rate",
+        type=float,
+        metavar="N",
+        help="largest number of requests per second for a key without its own limit",
     )
     parser.add_argument(
-        "--body-limit", type=int, default=64 * 2**20, metavar="BYTES", help="the largest body (%(default)s)"
+        "--body-limit",
+        type=int,
+        default=64 * 2**20,
+        metavar="BYTES",
+        help="largest request body (%(default)s)",
     )
     parser.add_argument(
         "--most-waiting",
@@ -66,8 +74,8 @@ def add_to(commands: Any, name: str) -> None:
         "--store-patience",
         type=float,
         metavar="SECONDS",
-        help="how long another program may hold SQLite's write lock (60), or PostgreSQL be silent (15), "
-        "before the store fails",
+        help="how long another program may hold SQLite's write lock (default 60), or PostgreSQL may not "
+        "answer (default 15), before the store fails",
     )
     parser.add_argument(
         "--cors",
@@ -78,7 +86,7 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--read-only",
         action="store_true",
-        help="only show what is in the store, also while another process writes it: for an office screen",
+        help="only show what is in the store, even while another process writes to it: for an office screen",
     )
     parser.add_argument("--log-level", default="info", metavar="WORD", help="debug, info, warning or error")
     parser.set_defaults(run=run, keeps_a_log=True)
@@ -108,6 +116,8 @@ def _say_where(url: str, service: Service) -> None:
     does = "serves" if service.following is None else "shows, and does not change,"
     print(f"lsdt {does} {service.store.url} at {url}")
     if service.guard.is_open:
-        print("there are no keys: only this machine is served (lsdt keys add --role admin)", flush=True)
+        print(
+            "there are no keys: only this machine is served (lsdt keys add --role admin adds one)", flush=True
+        )
     elif not len(service.keys):
         print(CLOSED, flush=True)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from lsdt.problems import UniformProblem
     from lsdt.simulation import SimulationResult
 
-_MOST_PLAYS = 50_000_000  # counters of plays per arm; if there would be more, none are kept
+_MOST_PLAYS = 50_000_000  # counters of plays, 400 MB; studies that would need more do not count plays
 
 _DESCRIPTION = """\
 Play policies against arms with random means, many times, and compare their regret.
 
-A policy is a name, and may say on which arms it plays and set parameters:
+A policy is given by name, and may say on which arms it plays and set parameters:
   lsdt_csi    ucb1:alpha=8    ucb1@paper    lsdt_csi:index=moss    ts@paper"""
 
 _EPILOG = """\
@@ -34,8 +34,8 @@ examples:
   lsdt simulate --policies lsdt_csi ucb1@paper --horizons 100 300 1000
   lsdt simulate --list
 
---out writes table.csv, regret.svg (with the extra "report") and the whole result (study.json and Parquet
-files), which lsdt.SimulationResult.load reads. Ctrl-C keeps the replications that are finished.
+--out writes table.csv, regret.svg (if the extra "report" is installed) and the whole result (study.json and
+Parquet files), which lsdt.SimulationResult.load reads. Ctrl-C keeps the finished replications.
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 6 too large, 7 policy does not apply,
 70 an error of lsdt itself, 130 interrupted"""
@@ -49,7 +49,7 @@ def add_to(commands: Any, name: str) -> None:
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
-    parser.add_argument("--policies", nargs="+", metavar="POLICY", help="what to compare; see above")
+    parser.add_argument("--policies", nargs="+", metavar="POLICY", help="policies to compare; see above")
     parser.add_argument("--list", action="store_true", help="print all policies and their parameters")
     parser.add_argument("--n-arms", type=int, default=100, metavar="K", help="number of arms (default 100)")
     parser.add_argument("--low", type=float, default=0.1, help="smallest mean (default 0.1)")
@@ -69,7 +69,7 @@ def add_to(commands: Any, name: str) -> None:
             help=f"share of the {kind} pairs that is known (default 1: all)",
         )
     parser.add_argument(
-        "--fixed", action="store_true", help="draw the problem once, not anew in every replication"
+        "--fixed", action="store_true", help="draw the problem once, not again in every replication"
     )
     parser.add_argument("--horizon", type=int, metavar="T", help="number of rounds (default 1000)")
     parser.add_argument(
@@ -77,14 +77,14 @@ def add_to(commands: Any, name: str) -> None:
         nargs="+",
         type=int,
         metavar="T",
-        help="several horizons: policies that depend on it are run once for each",
+        help="several horizons: policies that depend on the horizon are run once for each",
     )
     parser.add_argument(
         "--replications", type=int, default=100, metavar="N", help="repetitions (default 100)"
     )
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same result (default 0)")
     parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
-    parser.add_argument("--out", metavar="DIR", help="folder for table, picture and the whole result")
+    parser.add_argument("--out", metavar="DIR", help="folder for a table, a picture and the whole result")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.set_defaults(run=run)
 
@@ -128,7 +128,7 @@ def _simulate(
     from lsdt.simulation import simulate
 
     if options.horizons and options.horizon is not None:
-        raise InvalidInput("give --horizon or --horizons, one of the two")
+        raise InvalidInput("give either --horizon or --horizons, not both")
     horizon = None if options.horizons else (1000 if options.horizon is None else options.horizon)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="interrupted")  # reported at the end
@@ -145,14 +145,14 @@ def _simulate(
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    """Check the sizes and the folder before the work."""
+    """Check the sizes and create the folder before the work."""
     from lsdt._validation import checked_jobs, checked_replications
 
     checked_replications(options.replications)
     checked_jobs(options.n_jobs)
     if options.out is not None:
         if not options.out or (Path(options.out).exists() and not Path(options.out).is_dir()):
-            raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
+            raise InvalidFile(f"--out is the name of a folder, but {options.out!r} is none")
         Path(options.out).mkdir(parents=True, exist_ok=True)
 
 
@@ -197,7 +197,7 @@ def _write(result: SimulationResult, folder: Path) -> str:
 
 
 def _table(result: SimulationResult) -> pd.DataFrame:
-    """Return a row per policy, and per horizon if there are several."""
+    """Return a table with one row per policy, and per horizon if there are several."""
     import pandas as pd
 
     rounds = result.checkpoints.tolist() if result.per_horizon else [result.horizon]

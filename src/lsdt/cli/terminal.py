@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _UNSAFE = re.compile(
     r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of a formula
+_FORMULA = ("=", "+", "-", "@")  # a spreadsheet takes text that begins with these for a formula
 
 
 def escape(text: object) -> str:
-    r"""Return a text on one line, with the characters escaped that could control a terminal.
+    r"""Return text on one line, with characters that could control a terminal escaped.
 
     The escapes are those of JSON, so that JSON text keeps its meaning.
 
@@ -44,7 +44,7 @@ def _escape_character(found: re.Match[str]) -> str:
 
 
 def escape_lines(text: str) -> str:
-    """Return a text escaped except for its line breaks."""
+    """Return text escaped, except for its line breaks."""
     return "\n".join(map(escape, text.split("\n")))
 
 
@@ -53,7 +53,7 @@ _PYTHON = re.compile(r"(?<![^\s(])([a-z_]+)=('[^']*'|\.\.\.|[-+\w.]+)")  # a Pyt
 
 
 def in_options(text: str, options: Container[str]) -> str:
-    """Return a message with Python arguments spelled as options, where the command has them.
+    """Return a message with Python arguments spelled as command-line options, if the command has them.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def in_options(text: str, options: Container[str]) -> str:
 
 
 class _EscapedStream:
-    """A wrapper of standard output that escapes all text; other attributes are those of the stream."""
+    """A wrapper around standard output that escapes all text written to it."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""Titles beside ids, where a command shows items to people."""
+"""Titles that commands show beside the ids of items."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ def add_titles_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--titles",
         metavar="FILE",
-        help="show titles beside ids: text with columns, .parquet or .jsonl, ids in the first column and "
-        "titles in the one called title, or else the second; or .json, an object of ids and titles",
+        help="show titles beside ids: a text file with columns, .parquet or .jsonl, with ids in the first "
+        "column and titles in the one called title, or else in the second; or .json, an object of ids and "
+        "titles",
     )
 
 
@@ -32,18 +33,18 @@ class Titles:
         self._path, self._titles = path, {} if path is None else read_titles(path)
 
     def check(self, items: Sequence[ArmId]) -> None:
-        """Refuse a file that has no title for any of these items."""
+        """Raise an error if the file has no title for any of these items."""
         if self._path is not None and not any(str(item) in self._titles for item in items):
             few, others = (
                 ", ".join(repr(name) for name in list(names)[:3]) for names in (items, self._titles)
             )
             raise InvalidInput(
-                f"--titles {self._path!r} has no title of any item: items are {few}, ..., titles are of "
+                f"--titles {self._path!r} has no title for any item: items are {few}, ..., titles are for "
                 f"{others or 'none'}, ..."
             )
 
     def show(self, item: ArmId) -> str:
-        """Return a title and its id, or the id alone."""
+        """Return an item's title followed by its id, or only the id if there is no title."""
         title = self._titles.get(str(item))
         return f"{title} [{item}]" if title else str(item)
 

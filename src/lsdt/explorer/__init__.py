@@ -1,4 +1,4 @@
-"""An HTML page about candidates: click an arm and see why it is out. It opens offline and fetches nothing.
+"""An HTML page about candidates: click an arm to see why it is excluded. It works offline.
 
 `content` collects the data of the page, `playground` the data for the sliders of the examples, `page` renders
 and writes it.

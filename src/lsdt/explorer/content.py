@@ -1,4 +1,4 @@
-"""The data of the page: arms, why each is out, and proofs for as many as there is room for."""
+"""The data of the page: the arms, why each is excluded, and proofs for as many as fit."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 # Chosen by eye: these limits keep the page small enough to open, and quick to make.
 MOST_LISTED = 20_000  # arms on the page; beyond that, only candidates and arms with a proof
 MOST_PROOFS = 2_000
-_MOST_CANDIDATES = 5_000  # listed if not all arms are
+_MOST_CANDIDATES = 5_000  # candidates listed if there are more than `MOST_LISTED` arms
 _PATIENCE = 20.0  # seconds for explaining arms
 _MOST_RELATIONS = 60  # shown per proof; the rest are counted
-_MOST_TEXT = 4_000  # letters shown per proof
-_BINS = 60  # of the density, by eye
+_MOST_TEXT = 4_000  # characters shown per proof
+_BINS = 60  # of the density
 
 
 def page_content(
@@ -43,8 +43,8 @@ def page_content(
     source : str
         The arguments of `lsdt candidates`, for commands that print the proofs that are not on the page.
     most_proofs : int
-        How many arms to explain. Arms whose reason is at hand come first, then arms whose reason has to be
-        derived, then candidates.
+        How many arms to explain. Excluded arms whose reason is already known come first, then those whose
+        reason has to be derived, then candidates.
     patience : float
         Seconds after which no further arm is explained.
 
@@ -86,7 +86,7 @@ def page_content(
 
 
 def _by_effort(kinds: NDArray[np.int64], at_hand: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the arms in the order in which they are explained."""
+    """Return the arms in the order in which they are explained, cheapest first."""
     effort = np.where(kinds == CANDIDATE, 2, np.where(at_hand, 0, 1))
     return np.argsort(effort, kind="stable")
 
@@ -140,7 +140,7 @@ def _density(x: NDArray[np.float64], kinds: NDArray[np.int64]) -> list[list[int]
 
 
 def _about(found: CandidateSet) -> list[list[str]]:
-    """Return names and values to display: what is known, and how the answer was found."""
+    """Return rows (name, value) for display: what is known, and how the answer was found."""
     side = found.side
     known = counted(side.n_arms, "arm")
     if side.is_complete or not side.is_implicit:

@@ -1,7 +1,7 @@
 """The page: data, style and script in one file that needs neither server nor network.
 
-Its Content Security Policy allows the one style and the one script of the page and nothing else. Names come
-from users: they are data in JSON, and the script writes them as text.
+Its Content Security Policy allows the page's own style and script and nothing else. Names come from users, so
+they are embedded as JSON, and the script inserts them as text.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def write_page(content: dict[str, Any], path: str | PathLike[str], title: str = 
 def check_page_path(path: str) -> None:
     """Refuse a path that does not end in .html or .htm."""
     if not path.lower().endswith((".html", ".htm")):
-        raise InvalidInput(f"the page ends in .html; got {path!r}")
+        raise InvalidInput(f"the page's file name must end in .html or .htm; got {path!r}")
 
 
 def render_page(content: dict[str, Any], title: str = "") -> str:
-    """Return the page as text."""
+    """Return the HTML of the page; `content` and `title` are those of `write_page`."""
     style, script = _template("page.css"), _template("page.js")
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
     return Template(_template("page.html")).substitute(

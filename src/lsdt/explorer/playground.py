@@ -9,7 +9,7 @@ import numpy as np
 from lsdt.candidates import candidate_set
 from lsdt.side_information import ARMS, EPSILON, MEANS, SideInformation, from_means
 
-EPSILONS = tuple(round(0.03 + 0.02 * step, 2) for step in range(15))  # EPSILON is one of them
+EPSILONS = tuple(round(0.03 + 0.02 * step, 2) for step in range(15))  # must contain EPSILON
 SHARES = tuple(round(0.1 * step, 1) for step in range(11))
 _SEED = 4  # of the pairs that are revealed; any other would do
 _SIGNS = {0: ".", 1: "s", -1: "d"}
@@ -55,7 +55,7 @@ def _state(epsilon: float, share: float) -> list[Any]:
 
 
 def _triangle(side: SideInformation, arm: int) -> list[int] | None:
-    """Return two arms similar to this one that are dissimilar, if there are any."""
+    """Return two arms that are similar to this one and dissimilar to each other, or None."""
     near = [other for other in range(side.n_arms) if other != arm and side.store.relation(arm, other) > 0]
     pairs = ([a, b] for a in near for b in near if a < b and side.store.relation(a, b) < 0)
     return next(pairs, None)

@@ -2,7 +2,7 @@
 
 `candidates`, `arms`, `regret`, `epsilon` and `check` each have one ``plot_...`` function, which takes a
 matplotlib Axes to draw into and returns it, and a function that returns the numbers it draws. `panels` draws
-the kinds of figures in the report; `style` sets how all plots look, and saves them.
+the figures of the report; `style` sets how all plots look, and saves them.
 """
 
 import lazy_loader

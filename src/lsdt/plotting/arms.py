@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_ROWS = 200  # beyond this nothing can be read
-# By eye, for letters of 9 points.
-_ROW = 0.27  # inches
-_LETTERS = 28  # of a label, a quarter of the width
-_COLUMN = 42  # points right of the plot where the column of plays ends
+# Chosen by eye, for a font size of 9 points.
+_ROW = 0.27  # height of a row, in inches
+_LETTERS = 28  # longest label, in characters: about a quarter of the width
+_COLUMN = 42  # points to the right of the plot at which the column of plays ends
 _STATES = ("recommended", "in play", "not played yet", "eliminated")
 
 
 class ArmRows(NamedTuple):
-    """What `plot_arms` draws, as numbers: a row for every arm shown, from the top.
+    """The numbers that `plot_arms` draws: a row for every arm shown, from the top.
 
     Attributes
     ----------
     labels : list of str
         Names of the arms.
     plays : ndarray of int
-        Number of rewards of each.
+        The number of rewards of each arm.
     mean, low, high : ndarray
         Posterior means with 95% intervals. An eliminated arm has its plain mean and no interval;
         NaN where there is no value.
@@ -53,7 +53,7 @@ class ArmRows(NamedTuple):
     certainty : float
         The posterior probability that the recommended arm is the best of those in play.
     n_told : int
-        Number of rewards in all.
+        The total number of rewards.
     """
 
     labels: list[str]
@@ -71,10 +71,10 @@ class ArmRows(NamedTuple):
 def plot_arms(agent: Agent, ax: Axes | None = None, *, most: int = 30) -> Axes:
     """Plot what an agent knows about its arms: posterior means with 95% intervals, and plays.
 
-    The arms in play come first, by their means, the recommended one at the top. If there are many, the best
-    and the most played are shown. Eliminated arms, in grey, are shown if there is room; those never played
-    only if all arms are shown. The shaded band is the interval of the recommended arm: an arm whose interval
-    does not reach into it is behind.
+    The arms in play come first, ordered by their means, with the recommended one at the top. If there are
+    many, the best and the most played are shown. Eliminated arms, in grey, are shown if there is room, and
+    those never played only if all arms are shown. The shaded band is the interval of the recommended arm: an
+    arm whose interval does not reach into it is clearly worse.
 
     Parameters
     ----------
@@ -130,8 +130,8 @@ def plot_arms(agent: Agent, ax: Axes | None = None, *, most: int = 30) -> Axes:
 
 
 def arm_rows(agent: Agent, most: int = 30) -> ArmRows:
-    """Return what `plot_arms` draws, as numbers."""
-    check_kind(agent, Agent, "arms are drawn of an lsdt.Agent")
+    """Return the numbers that `plot_arms` draws."""
+    check_kind(agent, Agent, "plot_arms takes an lsdt.Agent")
     n_rows = checked_whole(most, "most", 1, MOST_ROWS)
     n_arms = agent.side.n_arms
     best = agent.best(n_runners_up=n_arms)
@@ -167,7 +167,7 @@ def arm_rows(agent: Agent, most: int = 30) -> ArmRows:
 
 
 def _chosen(plays: NDArray[np.int64], n_rows: int) -> list[int]:
-    """Return which arms in play to show, in order: the best, and for a third of the rows the most played."""
+    """Return which arms in play to show, in order: the best, and in a third of the rows the most played."""
     if len(plays) <= n_rows:
         return list(range(len(plays)))
     first = n_rows - n_rows // 3
@@ -218,7 +218,7 @@ def _draw_rows(axes: Axes, rows: ArmRows) -> None:
 
 
 def _write_beside(axes: Axes, word: str, place: tuple[float, float], coordinates: Any) -> None:
-    """Write a word right of the plot, in the column of plays."""
+    """Write a word to the right of the plot, in the column of plays."""
     axes.annotate(
         word,
         place,
@@ -241,6 +241,6 @@ def _note(rows: ArmRows) -> str:
     rewards = counted(rows.n_told, "reward")
     note = f"posterior means after {rewards}; shaded: the interval of the recommended arm"
     if len(rows.labels) < rows.n_in_play:
-        return f"{note}; shown are the best arms and the most played"
+        return f"{note}; only the best and the most played arms are shown"
     hidden = rows.n_in_play + rows.n_eliminated - len(rows.labels)
     return f"{note}; {counted(hidden, 'eliminated arm')} not shown" if hidden else note

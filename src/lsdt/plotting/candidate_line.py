@@ -1,4 +1,4 @@
-"""The plot of many candidates: all arms as a density along a line, with the arms that matter named."""
+"""The plot of candidates among many arms: all arms as a density along a line, some candidates with names."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 # Chosen by eye.
 _HEIGHT = 4.0  # inches
-_ROWS = 4  # of labels above the line
-_MOST_FITTED = 5_000  # arms whose places are improved one by one, which takes seconds
-_LETTERS = 16  # of a label
-_OPEN_WEIGHT = 0.03  # of an open range, which may end anywhere, beside a closed one
-_GAP = 1.5  # epsilons between parts whose distance is unknown
+_ROWS = 4  # rows of labels above the line
+_MOST_FITTED = 5_000  # arms whose positions are refined one by one; with more that would take many seconds
+_LETTERS = 16  # longest label, in characters
+_OPEN_WEIGHT = 0.03  # weight of an open range, which may end anywhere, relative to a closed one
+_GAP = 1.5  # epsilons between components whose distance is unknown
 _SHADES = ("#9A9A9A", "#BDBDBD", "#808080", "#D9D9D9", "#AEAEAE")  # one for each kind of reason
 
 
 class LineForm(NamedTuple):
-    """Arms along a line.
+    """Positions of arms along a line, and why each is excluded.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class LineForm(NamedTuple):
     xlabel : str
         What the positions mean.
     kinds : ndarray of int
-        The kind of reason why every arm is out, as an index into `lsdt.candidates.reasons.NAMES`.
+        Why each arm is excluded, as an index into `lsdt.candidates.NAMES`.
     named : ndarray of int
         The arms to name, from right to left.
     """
@@ -50,13 +50,13 @@ class LineForm(NamedTuple):
 
 
 def line_form(found: CandidateSet) -> LineForm:
-    """Return where arms lie on a line, why each is out, and which ones to name."""
+    """Return the positions of arms on a line, why each is excluded, and which ones to name."""
     x, xlabel = _places(found.side)
     return LineForm(x, xlabel, reasons_of(found).kinds, _named(x, found.arms))
 
 
 def _places(side: SideInformation) -> tuple[NDArray[np.float64], str]:
-    """Return positions and their label: true means, a model of complete information, or an estimate."""
+    """Return positions and the label of their axis: true means, a unit interval model, or an estimate."""
     if isinstance(side.store, WindowStore):
         return side.store.windows.means_by_arm(), "mean reward"
     if side.is_complete and side.ranges is None:
@@ -66,7 +66,7 @@ def _places(side: SideInformation) -> tuple[NDArray[np.float64], str]:
     if side.ranges is not None:
         return _by_ranges(side), "mean reward, estimated from the ranges (only differences mean something)"
     if side.n_similar + side.n_dissimilar == 0:
-        return np.arange(side.n_arms, dtype=float), "arms by number: nothing is known of any pair"
+        return np.arange(side.n_arms, dtype=float), "arms by number: nothing is known about any pair"
     how = "estimated"
     if side.n_arms > _MOST_FITTED:
         x, part = lay_out(side)
@@ -79,9 +79,9 @@ def _places(side: SideInformation) -> tuple[NDArray[np.float64], str]:
 
 
 def _by_ranges(side: SideInformation) -> NDArray[np.float64]:
-    """Return the means that best fit the midpoints of ranges, where narrow ranges weigh more.
+    """Return the means that best fit the midpoints of the ranges by least squares, weighted by narrowness.
 
-    An open range is taken to be as wide as the median closed range, and has little weight.
+    An open range counts as one as wide as the median closed range, with little weight.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.linalg import lsqr
@@ -102,7 +102,7 @@ def _by_ranges(side: SideInformation) -> NDArray[np.float64]:
 
 
 def _one_after_another(x: NDArray[np.float64], part: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return positions with the parts side by side, the largest first: their distance is unknown."""
+    """Return positions with the components side by side, the largest first, as their distance is unknown."""
     sizes = np.bincount(part)
     low, high = np.full(len(sizes), np.inf), np.full(len(sizes), -np.inf)
     np.minimum.at(low, part, x)
@@ -115,7 +115,7 @@ def _one_after_another(x: NDArray[np.float64], part: NDArray[np.int64]) -> NDArr
 
 
 def _named(x: NDArray[np.float64], arms: NDArray[np.int64], most: int = 15) -> NDArray[np.int64]:
-    """Return candidates to name, from right to left: all if they are few, else spread over the line."""
+    """Return the candidates to name, from right to left: all if they are few, else some across the line."""
     ordered = arms[np.argsort(x[arms], kind="stable")]
     if len(ordered) <= most:
         return np.asarray(ordered[::-1])
@@ -127,7 +127,7 @@ def _named(x: NDArray[np.float64], arms: NDArray[np.int64], most: int = 15) -> N
 def draw_line(
     form: LineForm, labels: list[str], found: CandidateSet, ax: Axes | None
 ) -> tuple[Axes, list[Any]]:
-    """Draw the density of all arms, a tick above it per candidate, and names; also return legend entries."""
+    """Draw the density of all arms, a tick per candidate, and names; return the axes and legend entries."""
     from matplotlib.patches import Patch
     from matplotlib.ticker import MaxNLocator
 
@@ -168,11 +168,11 @@ def _alpha(n_ticks: int) -> float:
 def _write_names(axes: Axes, form: LineForm, labels: list[str], base: float, row: float) -> int:
     """Write names as flags on poles above their ticks, and return how many rows they take.
 
-    Flags point to the middle. Among arms close together the outer ones have longer poles, so that no pole
-    crosses a name; arms without a free row are not named.
+    Flags point towards the middle. Among arms close together the outer ones have longer poles, so that no
+    pole crosses a name; arms for which no row is free are not named.
     """
     low, span = float(form.x.min()), float(np.ptp(form.x)) or 1.0
-    letter = 0.071 / max(inches(axes)[0], 1.0) * 1.1 * span  # the width of one, in the units of the line
+    letter = 0.071 / max(inches(axes)[0], 1.0) * 1.1 * span  # width of a letter, in the units of the line
     taken: list[list[tuple[float, float]]] = [[] for _ in range(_ROWS)]
     middle, n_rows = low + span / 2.0, 0
     outside_first = sorted(form.named.tolist(), key=lambda arm: -abs(form.x[arm] - middle))
@@ -190,7 +190,7 @@ def _write_names(axes: Axes, form: LineForm, labels: list[str], base: float, row
         if not open_rows:
             continue
         inward = (form.x[form.named] - at) * (-1.0 if to_left else 1.0)
-        n_near = int(((inward > 0.0) & (inward < 2.0 * width)).sum())  # which need rows below this one
+        n_near = int(((inward > 0.0) & (inward < 2.0 * width)).sum())  # these need the rows below this one
         free = min(open_rows[-1], n_near)
         free = free if free in open_rows else open_rows[0]
         taken[free].append((begin, end))

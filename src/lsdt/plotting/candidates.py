@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-# By eye: more arms are illegible, and drawn as a density.
+# Chosen by eye: more arms would be illegible, and are drawn as a density.
 MOST_INTERVALS = 200
 MOST_POINTS = 50
 
 _APART = "#D55E00"
 _ABOVE = "#4D4D4D"
 # Chosen by eye.
-_SMALLEST_PRINT = 5.0  # points; labels that would have to be smaller are shortened, or left out
-_LETTER = 0.85  # width of a letter per font size, bold and with a margin
-_MOST_DASHES = 300  # beyond this many, dissimilar or better pairs would be illegible
+_SMALLEST_PRINT = 5.0  # points; labels that would have to be smaller are shortened or left out
+_LETTER = 0.85  # width of a bold letter with its margin, as a multiple of the font size
+_MOST_DASHES = 300  # dissimilar or better pairs; more would be illegible
 _SHORT_LABEL = 3  # letters that fit inside a point
 _MOST_INSIDE, _MOST_BESIDE = 60, 25  # points that can be labelled legibly
 
 
 class IntervalForm(NamedTuple):
-    """Arms as intervals of one length: where each begins, the row it lies in, and what the axis shows."""
+    """Arms as intervals of one length: left ends, length, the row of each, and the label of the axis."""
 
     left: NDArray[np.float64]
     width: float
@@ -60,16 +60,16 @@ class GraphForm(NamedTuple):
 
 
 class CandidatePicture(NamedTuple):
-    """What `plot_candidates` draws, as numbers and words.
+    """The numbers and words that `plot_candidates` draws.
 
     Attributes
     ----------
     form : IntervalForm, GraphForm or LineForm
-        Where arms lie.
+        The positions of the arms.
     labels : list of str
         A name for every arm.
     group : ndarray of int
-        The group of candidates that every arm is in, -1 for arms that are out.
+        The group of candidates that each arm belongs to; -1 for excluded arms.
     groups : list of str
         The names of the groups.
     title : str
@@ -87,14 +87,14 @@ def plot_candidates(found: CandidateSet, ax: Axes | None = None) -> Axes:
     """Plot which arms can be the best, in colour, and which cannot, in grey.
 
     Complete side information on up to 200 arms is drawn as intervals of length epsilon that overlap where
-    arms are similar; they begin at the true means where these are known, else where a unit interval model
-    puts them. Partial side information on up to 50 arms is drawn as a graph: solid lines join similar, dashed
-    lines dissimilar arms, and arrows point from an arm to one that it is better than (from a better pair, or
-    from a range that says so by itself).
+    arms are similar; they begin at the true means if these are known, otherwise where a unit interval model
+    puts them. Partial side information on up to 50 arms is drawn as a graph: solid lines join similar arms,
+    dashed lines dissimilar ones, and arrows point from the better arm of a pair to the worse one (as a better
+    pair or a range says).
 
-    Larger numbers of arms are drawn as a density along a line: true means, or an estimate of them from ranges
-    or from pairs. Shades show why arms are out, the legend how many for each reason. Ticks above are
-    candidates, and some of them are named.
+    More arms are drawn as a density along a line: their true means, or an estimate of them from ranges or
+    pairs. Shades show why arms are excluded, and the legend says how many for each reason. Ticks above the
+    density are candidates, some of them with names.
 
     Parameters
     ----------
@@ -136,8 +136,8 @@ def plot_candidates(found: CandidateSet, ax: Axes | None = None) -> Axes:
 
 
 def candidate_picture(found: CandidateSet) -> CandidatePicture:
-    """Return what `plot_candidates` draws, as numbers and words."""
-    check_kind(found, CandidateSet, "candidates are drawn of what lsdt.candidate_set returns")
+    """Return the numbers and words that `plot_candidates` draws."""
+    check_kind(found, CandidateSet, "plot_candidates takes what lsdt.candidate_set returns")
     side = found.side
     as_intervals = found.classes is not None
     form: IntervalForm | GraphForm | LineForm
@@ -160,7 +160,7 @@ def candidate_picture(found: CandidateSet) -> CandidatePicture:
 
 
 def _intervals(found: CandidateSet) -> IntervalForm:
-    """Return intervals at the true means, or by a model if these are unknown or bars too thin to see."""
+    """Return intervals at the true means, or by a model if these are unknown or bars would be too thin."""
     side = found.side
     if isinstance(side.store, WindowStore):
         windows = side.store.windows
@@ -184,7 +184,7 @@ def _graph(found: CandidateSet) -> GraphForm:
 
 
 def _groups(found: CandidateSet) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the group of every arm and the names of the groups: classes, if there are enough colours."""
+    """Return the group of every arm and the names of the groups: the classes if there are enough colours."""
     classes = found.classes
     if classes is not None and 1 < len(classes) <= len(COLOURS):
         members = classes
@@ -274,7 +274,7 @@ def _draw_graph(picture: CandidatePicture, graph: GraphForm, ax: Axes | None) ->
         axes.set_aspect("equal")
         axes.set_xlim(low[0], high[0])
         axes.set_ylim(low[1], high[1])
-    else:  # the plot keeps its shape, and the legend some room
+    else:  # the plot keeps its shape, and leaves some room for the legend
         axes.update_datalim(np.array([low, high]))
         axes.margins(0.0)
         axes.set_aspect("equal", adjustable="datalim")
@@ -282,7 +282,7 @@ def _draw_graph(picture: CandidatePicture, graph: GraphForm, ax: Axes | None) ->
 
 
 def _draw_arrows(axes: Axes, points: NDArray[np.float64], better: NDArray[np.int32], size: float) -> Any:
-    """Draw an arrow from every better arm to the other; return the entry of the legend."""
+    """Draw an arrow from the better arm of every pair to the other; return the legend entry."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import FancyArrowPatch
 
@@ -308,7 +308,7 @@ def _draw_arrows(axes: Axes, points: NDArray[np.float64], better: NDArray[np.int
 
 
 def _shares_both(axes: Axes) -> bool:
-    """Return whether both axes are shared with other plots: matplotlib then does not adjust limits."""
+    """Return whether both axes are shared with other plots, in which case matplotlib cannot adjust limits."""
     shared = (axes.get_shared_x_axes(), axes.get_shared_y_axes())
     return all(len(each.get_siblings(axes)) > 1 for each in shared)
 
@@ -318,7 +318,7 @@ def _colours(picture: CandidatePicture) -> list[str]:
 
 
 def _group_handles(picture: CandidatePicture) -> list[Any]:
-    """Return the entries of the legend that explain the colours."""
+    """Return the legend entries that explain the colours."""
     from matplotlib.patches import Patch
 
     handles = [
@@ -331,7 +331,7 @@ def _group_handles(picture: CandidatePicture) -> list[Any]:
 def _label_intervals(
     axes: Axes, picture: CandidatePicture, intervals: IntervalForm, row_height: float, bar: float
 ) -> None:
-    """Write ids into the bars, all in one size: shortened if need be, left out if even that is too long."""
+    """Write ids into the bars, all in one size; shortened if needed, and left out if still too long."""
     left, width, lane, _ = intervals
     room = bar * 72 / _LETTER  # points
     longest = max(map(len, picture.labels))

@@ -1,4 +1,4 @@
-"""The plot of a test of side information: how far apart arms are, against how far they may be."""
+"""The plot of a test of side information: how far apart arms are, against how far apart they may be."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-_MOST_MARKS = 20_000  # points; beyond that only some are drawn, or an SVG file has many megabytes
-_MOST_NAMED = 30  # groups, by eye
+_MOST_MARKS = 20_000  # points drawn; with more, an SVG file would have many megabytes
+_MOST_NAMED = 30  # groups named on the axis; chosen by eye
 
 
 class CheckPoints(NamedTuple):
-    """What is drawn: a point per pair, with the interval of its distance.
+    """The numbers that `plot_check` draws: a point per pair, with the interval of its distance.
 
     Attributes
     ----------
@@ -30,11 +30,11 @@ class CheckPoints(NamedTuple):
     distance, low : ndarray
         The estimated distance of the two means, and the lower end of its interval.
     limit : ndarray
-        How far apart they may be by the side information.
+        How far apart the means may be according to the side information.
     is_wrong : ndarray of bool
         Whether the interval contradicts the limit.
     groups : list of str
-        Names of the groups; empty where there are none.
+        Names of the groups; empty if there are none.
     """
 
     x: NDArray[np.float64]
@@ -48,10 +48,10 @@ class CheckPoints(NamedTuple):
 def plot_check(check: SideCheck, ax: Axes | None = None) -> Axes:
     """Plot how far apart pairs of arms are, against how far apart they may be.
 
-    For features every measured pair is a point over the distance of its features, below the line of the
-    Lipschitz constant if that holds. For groups the similar pairs are columns of points, one for each group,
+    For features, every measured pair is a point over the distance of its features, and lies below the line of
+    the Lipschitz constant if that holds. For groups, the similar pairs form a column of points per group,
     below epsilon if they really are similar; for other side information they are ranked by their distance.
-    Pairs whose whole interval lies above the line are marked, with the lower part of the interval.
+    Pairs whose whole interval lies above the line are marked, and the lower half of the interval is drawn.
 
     Parameters
     ----------

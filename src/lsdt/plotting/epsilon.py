@@ -1,4 +1,4 @@
-"""The plot of the choice of epsilon: the number of items that triangles leave, and the risk."""
+"""The plot of the choice of epsilon: the number of items left by triangles, and the risk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-_FEW = 30  # fewer values of epsilon than this are marked one by one, by eye
+_FEW = 30  # fewer values of epsilon than this are marked one by one; chosen by eye
 _HOW = {"given": "given", "paper": "by the paper's search"}
 
 
@@ -26,13 +26,14 @@ class EpsilonChoice(NamedTuple):
     Attributes
     ----------
     epsilon, by_triangles, risk : ndarray
-        The values that were tried, how many items triangles leave, the estimated risk of losing the best.
+        The values that were tried, the number of items left by triangles, and the estimated risk of losing
+        the best item.
     chosen : int
         The index of the chosen value.
     limit : float
-        The largest risk that is accepted.
+        The largest accepted risk.
     n_items : int
-        How many items there are.
+        The number of items.
     how : str
         How the value was chosen, in words.
     """
@@ -47,7 +48,7 @@ class EpsilonChoice(NamedTuple):
 
 
 def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
-    """Plot how many items triangles leave at every epsilon that was tried, and at what estimated risk.
+    """Plot how many items are left by triangles at every epsilon that was tried, and at what estimated risk.
 
     The risk has its own axis on the right. The chosen epsilon is ringed; gaps are values at which the
     relations contradict one another.
@@ -62,7 +63,7 @@ def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib Axes
-        That of the items: the one that was given, or that of the new figure.
+        The axes of the items: the one that was given, or that of the new figure.
 
     Examples
     --------
@@ -122,14 +123,14 @@ def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
 
 
 def epsilon_choice(evidence: RatingEvidence) -> EpsilonChoice:
-    """Return what `plot_epsilon` draws, as numbers."""
+    """Return the numbers that `plot_epsilon` draws."""
     check_kind(
         evidence,
         RatingEvidence,
         "plot_epsilon takes the evidence of side information from ratings (side.evidence)",
     )
     if evidence.epsilon is None:
-        raise InvalidInput("plot_epsilon draws the choice of epsilon, and relations='ranges' has none")
+        raise InvalidInput("plot_epsilon draws the choice of epsilon, but relations='ranges' has no epsilon")
     scan = evidence.scan
     by_triangles, risk = (
         scan[name].to_numpy("float64", na_value=float("nan")) for name in ("by_triangles", "risk")

@@ -1,4 +1,4 @@
-"""Positions of points, lines and labels in a plot; numbers only."""
+"""Positions of points, lines and labels in a plot, computed without matplotlib."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from scipy.sparse.csgraph import shortest_path
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_ROUNDS = 300  # of majorisation: enough for 50 points to settle, and quick
+_ROUNDS = 300  # iterations of majorisation: enough for 50 points to settle, and fast
 
 
 def lanes(left: NDArray[np.float64], width: float, gap: float) -> NDArray[np.int64]:
-    """Return a lane for every interval so that intervals of one lane are at least `gap` apart."""
+    """Return a lane for every interval, such that intervals in the same lane are at least `gap` apart."""
     lane_ends: list[float] = []
     lane_of = np.zeros(len(left), np.int64)
     for arm in np.argsort(left, kind="stable"):
@@ -30,8 +30,9 @@ def lanes(left: NDArray[np.float64], width: float, gap: float) -> NDArray[np.int
 def spread_out(n_arms: int, similar: NDArray[np.int32], dissimilar: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return a point for every arm: similar arms near one another, dissimilar ones apart.
 
-    Wanted distances are steps along similar pairs, at least two for dissimilar pairs; the points minimise
-    the weighted squared error (stress majorisation: Gansner, Koren and North, 2004). Deterministic.
+    The target distance of two arms is the number of steps along similar pairs, and at least two for a
+    dissimilar pair; the points minimise the weighted squared error (stress majorisation: Gansner, Koren and
+    North, 2004). The result is deterministic.
     """
     if n_arms == 1:
         return np.zeros((1, 2))
@@ -51,11 +52,11 @@ def _majorise(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
     np.fill_diagonal(weight, 0.0)
     laplacian = np.diag(weight.sum(axis=1)) - weight
     solve = np.linalg.pinv(laplacian)
-    # Classical scaling gives a start that already looks right.
+    # Classical scaling gives a good starting point.
     centred = np.eye(n_arms) - 1.0 / n_arms
     values, vectors = np.linalg.eigh(-0.5 * centred @ wanted**2 @ centred)
     points = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 1e-6))
-    points += 1e-3 * np.random.default_rng(0).standard_normal(points.shape)  # twins must not coincide
+    points += 1e-3 * np.random.default_rng(0).standard_normal(points.shape)  # no two points may coincide
     for _ in range(_ROUNDS):
         apart = np.linalg.norm(points[:, None] - points[None], axis=2)
         ratio = weight * wanted / np.maximum(apart, 1e-9)
@@ -66,7 +67,7 @@ def _majorise(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def bent_lines(points: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return slightly curved lines between the points of each pair, so that collinear ones stay apart."""
+    """Return slightly curved lines between the points of each pair, so that collinear ones do not overlap."""
     start, end = points[pairs[:, 0]], points[pairs[:, 1]]
     across = (end - start) @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     middle = (start + end) / 2 + 0.2 * across
@@ -78,7 +79,7 @@ def bent_lines(points: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray
 
 
 def shorten(label: str, letters: int) -> str:
-    """Return a label of at most `letters` letters, with an ellipsis in place of a missing middle."""
+    """Return a label of at most `letters` characters, with an ellipsis in the middle if it is shortened."""
     if len(label) <= letters:
         return label
     tail = max((letters - 1) // 3, 1)

@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from numpy.typing import NDArray
 
-# By eye, for letters of 9 points.
+# Chosen by eye, for a font size of 9 points.
 _LINE = 0.2  # inches from one name to the next
 _LEAD = 0.3  # inches from the end of a line to its name
-_SIZE = 9  # of letters, in points
+_SIZE = 9  # font size, in points
 
 
 def room_for(n_names: int, height: float) -> bool:
-    """Return whether `n_names` names fit below one another into `height` inches."""
+    """Return whether `n_names` names, one below the other, fit into `height` inches."""
     return (n_names - 1) * _LINE <= height
 
 
 def name_lines(axes: Axes, lines: Sequence[Line2D], width: float, height: float) -> None:
-    """Write the name of every line right of the plot, as near its end as the other names allow.
+    """Write the name of every line to the right of the plot, as near to its end as the other names allow.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def name_lines(axes: Axes, lines: Sequence[Line2D], width: float, height: float)
     width, height : float
         The final size of the plot, in inches.
     """
-    axes.get_ylim()  # settles the limits
+    axes.get_ylim()  # makes matplotlib compute the limits
     ends = [_end(line) for line in lines]
     onto_axes = axes.transData + axes.transAxes.inverted()
     shares = np.array([onto_axes.transform(end)[1] for end in ends])
@@ -78,10 +78,10 @@ def _end(line: Line2D) -> tuple[float, float]:
 
 
 def spread(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Return places from 0 to 1, at least `gap` apart and in the same order, with the least squared moves.
+    """Return positions from 0 to 1, at least `gap` apart, in the order of the wanted ones and near to them.
 
-    With a gap subtracted for each name below it, places only have to ascend: an isotonic regression, clipped
-    at the ends of the axis.
+    The sum of squared moves is minimal. After subtracting a gap for each name below, positions only have to
+    be ascending, which is an isotonic regression, clipped at the ends of the axis.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The kinds of figures: lines with bands in panels, values with intervals in rows, or both."""
+"""The kinds of figures in the report: lines with bands in panels, values with intervals in rows, or both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DASHES = ("-", (0, (5, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
 MOST_LINES = len(COLOURS) * len(DASHES)
 REFERENCE_DASHES = (0, (2, 2))
 _MARKS = ("o", "s", "D", "^", "v", "P")
-_PANEL_HEIGHT = 3.6  # inches, below rows; by eye
+_PANEL_HEIGHT = 3.6  # inches, for a panel below rows; chosen by eye
 _LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
 
 
@@ -33,11 +33,12 @@ class Line(NamedTuple):
     Attributes
     ----------
     reference : bool
-        Something to compare with (a bound, a value of the paper), drawn thin and grey.
+        Whether this is something to compare with (a bound, a value of the paper), drawn thin and grey.
     points : bool
-        Whether to mark the points: for a few that were measured separately.
+        Whether to mark the points, as for a few that were measured separately.
     colour : int or None
-        Which colour; by default the next. Lines of one thing in several panels share a name and a colour.
+        The number of the colour; by default the next one. Lines with the same label in several panels share
+        a colour.
     """
 
     label: str
@@ -74,7 +75,7 @@ class Panel:
 
 
 class Dot(NamedTuple):
-    """A value of one row and one group, with the ends of its interval (both the value if it has none)."""
+    """A value in one row and one group, with the ends of its interval (both equal to the value if none)."""
 
     row: str
     group: str
@@ -86,8 +87,8 @@ class Dot(NamedTuple):
 def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: float = 4.6) -> Figure:
     """Draw panels side by side under one title, with one legend for all of them.
 
-    Lines with the same label in several panels are one entry. The legend stands right of a single panel,
-    ordered as the lines end, and below several.
+    Lines with the same label in several panels share one legend entry. The legend is to the right of a single
+    panel, in the order in which the lines end, and below several panels.
 
     Examples
     --------
@@ -127,7 +128,7 @@ def draw_dots(
     log: bool = False,
     line_after: str | None = None,
 ) -> Figure:
-    """Draw values as dots with intervals, rows from top to bottom in the order of their first dots.
+    """Draw values as dots with intervals, with rows from top to bottom in the order of their first dots.
 
     A line below the row `line_after` separates it from the rows that follow.
 
@@ -172,7 +173,7 @@ def draw_standings(
 
 
 def draw_named_lines(axes: Axes, panel: Panel) -> None:
-    """Draw one panel with the name of every line at its end, or with a legend if these do not fit."""
+    """Draw one panel with the name of every line at its end, or with a legend if the names do not fit."""
     looks = _looks([panel])
     lines = [_draw_line(axes, line, looks[line.label])[1] for line in panel.lines]
     dress(axes, panel)
@@ -184,7 +185,7 @@ def draw_named_lines(axes: Axes, panel: Panel) -> None:
 
 
 def draw_lines(axes: Axes, panel: Panel, *, beside: bool) -> None:
-    """Draw one panel into a plot, with its legend beside it or, if the room there may be taken, inside.
+    """Draw one panel into a plot, with its legend beside it (`beside`) or inside.
 
     The legend is in the order in which the lines end.
     """
@@ -199,7 +200,7 @@ def draw_lines(axes: Axes, panel: Panel, *, beside: bool) -> None:
 
 
 def height_of_panel(panel: Panel, height: float = 4.6) -> float:
-    """Return the height of a figure of one panel, in inches: enough for the legend beside it."""
+    """Return the height of a figure with one panel, in inches: enough for the legend beside it."""
     return max(height, 0.9 + 0.24 * len(panel.lines))
 
 
@@ -218,13 +219,13 @@ def _explain_all(figure: Figure, handles: list[Any], note: str) -> None:
 
 
 def _plain(legend: Any) -> None:
-    """Switch off math in a legend: names of policies may contain dollar signs."""
+    """Switch off math in a legend, as names of policies may contain dollar signs."""
     for text in legend.get_texts():
         text.set_parse_math(False)
 
 
 def _looks(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
-    """Return colour and dashes of every label: references in greys, the others along the palette."""
+    """Return colour, dashes and width for every label: references in greys, the others along the palette."""
     labels = {line.label for panel in panels for line in panel.lines}
     if not 0 < len(labels) <= MOST_LINES:
         raise InvalidInput(f"1 to {MOST_LINES} lines can be told apart in one picture; got {len(labels)}")
@@ -259,7 +260,7 @@ def _draw_line(axes: Axes, line: Line, look: dict[str, Any]) -> tuple[float, Any
 
 
 def dress(axes: Axes, panel: Panel) -> None:
-    """Set the labels, scales, limits and marks of a panel, and tone down all that is not data."""
+    """Set the labels, scales, limits and marks of a panel, and tone down everything that is not data."""
     axes.set_xlabel(panel.xlabel)
     axes.set_ylabel(panel.ylabel)
     if panel.x_ticks:
@@ -298,7 +299,7 @@ def dress(axes: Axes, panel: Panel) -> None:
 
 
 def _height_of_rows(dots: Sequence[Dot]) -> float:
-    """Return the height that these dots need, in inches."""
+    """Return the height that the rows of these dots need, in inches."""
     rows, groups = len({dot.row for dot in dots}), len({dot.group for dot in dots})
     return 1.5 + rows * (0.36 if groups < 3 else 0.16 * groups)
 

@@ -1,4 +1,4 @@
-"""The plot of a study: mean regret against the round, with bands."""
+"""The plot of a study: mean regret by round, with bands."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def plot_regret(
     ax : matplotlib Axes, optional
         Where to draw; by default into a new figure.
     policies : list, optional
-        Which policies; by default all.
+        The policies to draw; by default all.
     bounds : dict, optional
         Curves to draw for comparison, by name: values at the checkpoints, or a function of the rounds.
     title : str, optional
@@ -57,8 +57,8 @@ def plot_regret(
     log : bool
         Whether the regret has a logarithmic axis.
     legend : bool, optional
-        Whether a legend names the lines instead. By default it does if `ax` is given, since the room to the
-        right of it may be taken.
+        Whether a legend names the lines instead. By default it does if `ax` is given, since there may be no
+        room to the right of it.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def plot_regret(
     """
     check_axes(ax)
     if title is not None:
-        check_kind(title, str, "title must be text, or None for what the problem says of itself")
+        check_kind(title, str, "title must be text, or None for a description of the problem")
     panel = regret_panel(result, policies, bounds, log=log)
     axes = axes_or_new(ax, height_of_panel(panel))
     if (ax is not None) if legend is None else checked_flag(legend, "legend"):
@@ -96,8 +96,8 @@ def regret_panel(
     *,
     log: bool = False,
 ) -> Panel:
-    """Return what `plot_regret` draws, as numbers."""
-    check_kind(result, SimulationResult, "regret is drawn of what lsdt.simulate or lsdt.replay returns")
+    """Return the numbers that `plot_regret` draws."""
+    check_kind(result, SimulationResult, "plot_regret takes what lsdt.simulate or lsdt.replay returns")
     if bounds is not None:
         check_kind(bounds, Mapping, "bounds must be a dict from names to values or functions of the rounds")
     labels = result.policies
@@ -122,7 +122,7 @@ def regret_panel(
 
 
 def legend_text(result: SimulationResult, label: str) -> str:
-    """Return the label of a policy, with the alpha of its index if the label does not give it."""
+    """Return the label of a policy, with the alpha of its UCB index if the label does not contain it."""
     parameters = result.described[result.policies.index(label)]["parameters"]
     if "alpha" in parameters and parameters.get("index", "ucb") == "ucb" and "alpha=" not in label:
         return f"{label}, alpha={parameters['alpha']:g}"

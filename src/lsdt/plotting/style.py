@@ -1,6 +1,6 @@
 """The style of all plots, and how to save them.
 
-SVG files fit light and dark pages: on a dark page greys are inverted, colours stay.
+SVG files suit light and dark pages: on a dark page greys are inverted, and colours stay.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ENDINGS = (".svg", ".png", ".pdf")
 WIDTH = 9.0  # inches, 864 pixels: fits the report's column of 56 rem
 
-# Okabe and Ito's palette: told apart by colour-blind readers, and in grey by their lightness.
+# Okabe and Ito's palette: colour-blind readers can tell them apart, and in greyscale their lightness differs.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5A5A5A")
 INK = "#222222"
 GREY = "#C8C8C8"
@@ -62,7 +62,7 @@ def save(drawn: Axes | Figure, path: str | PathLike[str]) -> None:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    figure = drawn.figure.figure if isinstance(drawn, Axes) else drawn  # twice: out of subfigures
+    figure = drawn.figure.figure if isinstance(drawn, Axes) else drawn  # twice: the first may be a subfigure
     check_kind(figure, Figure, "lsdt.plotting.save takes the Axes of a plot_... function, or a Figure")
     target = checked_path(path)
     check_ending(target)
@@ -81,10 +81,10 @@ def save(drawn: Axes | Figure, path: str | PathLike[str]) -> None:
 
 
 def check_ending(path: Path) -> None:
-    """Refuse a path whose ending is not one of `ENDINGS`, and any if nothing can be drawn."""
+    """Raise an error if a path does not end in one of `ENDINGS`, or if matplotlib is not installed."""
     check_matplotlib()
     if path.suffix.lower() not in ENDINGS:
-        raise InvalidInput(f"a picture ends in {', '.join(ENDINGS)}; got {str(path)!r}")
+        raise InvalidInput(f"the file name of a picture must end in {', '.join(ENDINGS)}; got {str(path)!r}")
 
 
 def check_matplotlib() -> None:
@@ -94,7 +94,7 @@ def check_matplotlib() -> None:
 
 
 def check_axes(ax: Any) -> None:
-    """Refuse anything but an Axes, or None for a new figure."""
+    """Raise an error unless `ax` is an Axes or None, or if matplotlib is not installed."""
     check_matplotlib()
     from matplotlib.axes import Axes
 
@@ -103,21 +103,21 @@ def check_axes(ax: Any) -> None:
 
 
 def axes_or_new(ax: Axes | None, height: float) -> Axes:
-    """Return the given Axes, or that of a new figure, which is in no global list."""
+    """Return the given Axes, or those of a new figure, which matplotlib does not keep in a global list."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(WIDTH, height), layout="constrained").add_subplot() if ax is None else ax
 
 
 def write_title(axes: Axes, title: str, *, wrap: bool = False, pad: float = 12) -> None:
-    """Write the title of a plot, wrapped to its width if asked; dollar signs do not start math."""
+    """Write the title of a plot, wrapped to its width if `wrap`; dollar signs do not start math."""
     size = 10 if wrap else 11
     text = wrap_text(axes, title, size) if wrap else title
     axes.set_title(text, loc="left", fontsize=size, color=INK, pad=pad, parse_math=False)
 
 
 def wrap_text(axes: Axes, text: str, size: float) -> str:
-    """Return a text wrapped to about the width of a plot, for letters of `size` points."""
+    """Return a text wrapped to about the width of a plot, for a font size of `size` points."""
     letters = int(inches(axes)[0] * 72 / (0.5 * size))
     return "\n".join(textwrap.wrap(text, max(letters, 16)))
 
@@ -137,11 +137,11 @@ def write_note(figure: Figure, note: str) -> None:
 
 
 def adaptive(svg: str) -> str:
-    """Return a picture by matplotlib with rules for dark pages.
+    """Return matplotlib's SVG text with style rules for dark pages added.
 
-    Every grey, black and white included, becomes its counterpart on a dark page: ink turns light, grid lines
-    and outlines of letters turn dark. White letters stay white, since they stand on colours. The
-    rules are in the picture itself, so that it adapts wherever it is shown.
+    Every grey, including black and white, becomes its counterpart on a dark page: ink turns light, grid lines
+    and outlines of letters turn dark. White letters stay white, since they are on coloured areas. The rules
+    are in the picture itself, so that it adapts wherever it is shown.
     """
     rules = [f"svg{{fill:{_counterpart(0)};color-scheme:dark}}"]  # black letters have no explicit colour
     for kind, half in sorted(set(_GREY.findall(svg))):
@@ -154,6 +154,6 @@ def adaptive(svg: str) -> str:
 
 
 def _counterpart(grey: int) -> str:
-    """Return the grey of a dark page for one of a light page."""
+    """Return the grey on a dark page that corresponds to a grey on a light page."""
     value = round(_LIGHTEST - grey * (_LIGHTEST - _DARKEST) / 255)
     return f"#{value:02x}" + f"{value:02x}" * 2

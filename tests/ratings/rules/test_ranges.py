@@ -125,7 +125,9 @@ def test_the_evidence_counts_ranges(made, side):
     out = set(ranked["item"]) - set(lsdt.candidate_set(side).arm_ids)
     assert set(ranked.loc[ranked["below"].notna(), "item"]) <= out
     assert evidence.scan.empty
-    with pytest.raises(InvalidInput, match="draws the choice of epsilon, and relations='ranges' has none"):
+    with pytest.raises(
+        InvalidInput, match="draws the choice of epsilon, but relations='ranges' has no epsilon"
+    ):
         lsdt.plotting.plot_epsilon(evidence)
 
 
