@@ -40,7 +40,7 @@ def test_shares():
     with pytest.raises(InvalidInput, match=r"x must be below 1: that is all; got 1$"):
         check.checked_share_below_1(1, "x", "that is all")
     for end in (0, 1.0):
-        with pytest.raises(InvalidInput, match="x must lie between 0 and 1, neither of them"):
+        with pytest.raises(InvalidInput, match="x must lie strictly between 0 and 1"):
             check.checked_share_inside(end, "x")
 
 

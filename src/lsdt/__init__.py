@@ -1,7 +1,7 @@
 """lsdt: learn which of very many arms is best when some pairs are known to be similar or dissimilar.
 
 The names listed in ``__init__.pyi`` are loaded on first use, so that ``import lsdt`` and ``lsdt --help`` are
-instant. Types that only come out of calls are in their rooms, such as `lsdt.candidates.CandidateSet`.
+instant. Types that are only returned by calls live in subpackages, such as `lsdt.candidates.CandidateSet`.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Files on disk: replaced as a whole or not at all, their checksums, paths as users give them, CSV."""
+"""File helpers: atomic replacement, checksums, checks of paths that users give, and rows of CSV files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lsdt.errors import InvalidFile, InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-MOST_FIELD = 131_072  # characters of a field, in files of text and in Parquet: Python's own limit
+MOST_FIELD = 131_072  # characters per field, in text files and in Parquet: the default of Python's csv module
 
 
 def checked_path(path: Any, name: str = "path") -> Path:
-    """Return a user's path as a `Path`, or say what is wrong with it."""
+    """Return a user's path as a `Path`; raise `InvalidInput` if it cannot name a file."""
     if not isinstance(path, (str, os.PathLike)) or isinstance(path, bytes):
         raise InvalidInput(f"{name} must be a path, as text or pathlib.Path; got {path!r}")
     text = os.fspath(path)
@@ -37,7 +37,7 @@ def checked_path(path: Any, name: str = "path") -> Path:
 def csv_rows(lines: Iterable[str], before: int = 0, **layout: Any) -> Iterator[tuple[int, list[str]]]:
     """Yield, for every row, the number of its last line and its fields.
 
-    `before` is the number of lines that were read before these, `layout` options of `csv.reader`.
+    `before` is the number of lines that were read before these; `layout` holds options of `csv.reader`.
     """
     reader = csv.reader(lines, **layout)
     while True:
@@ -46,7 +46,9 @@ def csv_rows(lines: Iterable[str], before: int = 0, **layout: Any) -> Iterator[t
         except csv.Error as error:
             why = f"cannot be read as CSV: {error}"
             if "field limit" in str(error):
-                why = f"has a field of more than {MOST_FIELD:,} characters; no id, number or title has"
+                why = (
+                    f"has a field of more than {MOST_FIELD:,} characters; no id, number or title is that long"
+                )
             raise InvalidInput(f"line {before + reader.line_num} {why}") from None
         if row is None:
             return
@@ -55,7 +57,7 @@ def csv_rows(lines: Iterable[str], before: int = 0, **layout: Any) -> Iterator[t
 
 @contextmanager
 def replace_file(target: Path) -> Iterator[Path]:
-    """Yield a path to write to, which then replaces `target` on disk: all or nothing."""
+    """Yield a temporary path to write to; it replaces `target` atomically if the block succeeds."""
     written = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -85,13 +87,13 @@ def file_checksum(path: Path) -> str:
 
 
 def record_checksum(record: dict[str, Any]) -> str:
-    """Return a checksum of everything in a JSON object but its own entry ``checksum``."""
+    """Return a checksum of a JSON object without its own entry ``checksum``."""
     rest = {name: value for name, value in record.items() if name != "checksum"}
     return hashlib.blake2b(json.dumps(rest, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _sync(path: Path) -> None:
-    """Wait until the content of a file, or a folder's list of names, is on the disk."""
+    """Wait until a file's content, or a folder's list of entries, is on disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

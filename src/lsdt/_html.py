@@ -1,8 +1,8 @@
-"""Values as notebooks show them: plain HTML and inline SVG, readable on light and dark pages alike.
+"""Cards that notebooks show for values: plain HTML and inline SVG, readable on light and dark pages.
 
-Text has the colour of the page, lines and areas are shades of it or one of a few colours that stand out on
-white and on black. All text from users is escaped here: functions take plain text, and only an `Html` passes
-unchanged. Large values are shown by a sample, and nothing is computed that takes long.
+Text has the colour of the page; lines and areas are shades of it, or one of a few colours that stand out on
+both white and black. All text from users is escaped here: functions take plain text, and only an `Html` value
+passes unchanged. Of large values only a sample is shown, and no card runs an expensive computation.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+# Chosen by eye, so that a card fits on one screen.
 MOST_NAMES = 24  # arms listed by name
-MOST_ROWS = 12  # of a table
-MOST_DRAWN = 40  # arms of a picture with a mark per arm
+MOST_ROWS = 12  # rows of a table
+MOST_DRAWN = 40  # arms in a picture with a mark per arm
 BLUE, ORANGE, GREEN, PURPLE = "#2f86c9", "#d55e00", "#009e73", "#b565a7"
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, "#c08a00", "#3fa3a3", "#8c8c8c")
 
-_MOST_TEXT = 400  # characters of one value
+_MOST_TEXT = 400  # characters shown of one value; chosen by eye
 _JOINERS = "\u200c\u200d"  # without which some scripts and emoji fall apart
 _FONT = 'font-family="system-ui,sans-serif"'
 _STYLE = """\
@@ -48,7 +49,7 @@ margin:.1em .3em .1em 0;overflow-wrap:anywhere}
 
 
 class Html(str):
-    """Text that is HTML already, and safe."""
+    """Text that is already HTML, with everything from users escaped."""
 
     __slots__ = ()
 
@@ -57,7 +58,10 @@ class Html(str):
 
 
 def escaped(value: object, most: int = _MOST_TEXT) -> Html:
-    """Return a value as escaped text, shortened in the middle; non-printing characters are spelled out."""
+    """Return a value as escaped text, cut in the middle if longer than `most`, without control characters.
+
+    Characters that do not print are written as escape sequences.
+    """
     if isinstance(value, Html):
         return value
     plain = str(value)
@@ -72,7 +76,7 @@ def escaped(value: object, most: int = _MOST_TEXT) -> Html:
 
 
 def paragraph(words: str, *, dim: bool = False) -> Html:
-    """Return a text of several lines as a paragraph."""
+    """Return text as a paragraph that keeps its line breaks."""
     kind = ' class="lsdt-dim"' if dim else ""
     return Html(f"<p{kind}>{'<br>'.join(escaped(line, 2_000) for line in words.splitlines()[:200])}</p>")
 
@@ -135,13 +139,13 @@ def _more(n_left: int) -> str:
 
 
 def card(kind: str, lead: object, *parts: Html) -> Html:
-    """Return the card of one value: its kind, a lead line, and parts."""
+    """Return a card: a heading with the kind of value and a lead line, then the parts."""
     head = f'<div class="lsdt-head"><b>{escaped(kind)}</b><span>{escaped(lead, 2_000)}</span></div>'
     return Html(f'<div class="lsdt"><style>{_STYLE}</style>{head}{"".join(parts)}</div>')
 
 
 def facts(known: Mapping[str, Any]) -> Html:
-    """Return a table of names and values; those that are None or empty are left out."""
+    """Return a table of names and values; entries that are None or empty are left out."""
     rows = [
         f"<tr><th>{escaped(name)}</th><td>{shown(value)}</td></tr>"
         for name, value in known.items()
@@ -151,7 +155,10 @@ def facts(known: Mapping[str, Any]) -> Html:
 
 
 def html_table(names: Sequence[str], rows: Sequence[Sequence[Any]], n_rows: int | None = None) -> Html:
-    """Return a table of the first rows, and how many more there are, of `n_rows` in all if given."""
+    """Return a table of the first rows, and how many are left out.
+
+    `n_rows` is the total number of rows, if `rows` holds only the first of them.
+    """
     if not rows:
         return Html("")
     head = "".join(f"<th>{escaped(name)}</th>" for name in names)
@@ -168,13 +175,13 @@ def _cell(value: Any) -> str:
 
 
 def fold(summary: object, *parts: Html) -> Html:
-    """Return parts that unfold on a click on their summary; nothing without parts."""
+    """Return a section that opens when its summary is clicked; empty if the parts are empty."""
     inside = "".join(parts)
     return Html(f"<details><summary>{escaped(summary)}</summary>{inside}</details>" if inside else "")
 
 
 def name_list(labels: Iterable[object], n_names: int) -> Html:
-    """Return the first of `n_names` names, each in a frame; `labels` may hold only these."""
+    """Return the first of `n_names` names, each in a frame; `labels` need not contain the others."""
     few: list[str] = []
     for label in labels:
         if len(few) == MOST_NAMES:
@@ -184,7 +191,7 @@ def name_list(labels: Iterable[object], n_names: int) -> Html:
 
 
 def remarks(notes: Iterable[str]) -> Html:
-    """Return remarks, a paragraph each."""
+    """Return notes, one paragraph each, in dimmed text."""
     return Html("".join(paragraph(note, dim=True) for note in notes))
 
 
@@ -209,7 +216,7 @@ def _paint(colour: str | None) -> str:
 
 
 def share_bar(parts: Sequence[tuple[str, float, str | None]]) -> Html:
-    """Return a bar of parts, each a name, a size and a colour; None is a shade of the text colour."""
+    """Return a bar divided into parts (name, size, colour); the colour None is a shade of the text colour."""
     parts = [part for part in parts if part[1] > 0]
     total = sum(size for _, size, _ in parts)
     if not parts:
@@ -228,7 +235,7 @@ def share_bar(parts: Sequence[tuple[str, float, str | None]]) -> Html:
 
 
 def histogram(heights: NDArray[Any], low: float, high: float, label: str) -> Html:
-    """Return bars over an interval, its ends written below."""
+    """Return a histogram of the given bar heights over an interval, with its ends written below."""
     width, tall, most = 320.0, 44.0, float(max(heights.max(initial=0), 1))
     step = width / max(len(heights), 1)
     bars = [
@@ -263,7 +270,7 @@ def curve(
     bottom: float = 0.0,
     colour: str = BLUE,
 ) -> Html:
-    """Return one small panel: a curve with its band, on scales that all panels share, and its last value."""
+    """Return one small panel: a curve with its band, on scales shared by all panels, and its last value."""
     width, tall = 160.0, 70.0
     span, reach = (top - bottom) or 1.0, float(x[-1] - min(x[0], 0)) or 1.0
     known = np.isfinite(middle)
@@ -289,7 +296,7 @@ def curve(
 
 
 def whiskers(middle: float, low: float, high: float, least: float, most: float) -> Html:
-    """Return a dot with whiskers on the scale from `least` to `most`, for a cell of a table."""
+    """Return a dot with whiskers on the scale from `least` to `most`, for a table cell."""
     width, span = 130.0, (most - least) or 1.0
     at, start, end = (
         6.0 + (width - 12.0) * min(max((value - least) / span, 0.0), 1.0) if math.isfinite(value) else None
@@ -304,7 +311,7 @@ def whiskers(middle: float, low: float, high: float, least: float, most: float) 
 
 
 def level_bar(value: float, most: float, colour: str | None = None) -> Html:
-    """Return a bar for a cell of a table."""
+    """Return a bar whose full length stands for `most`, for a table cell."""
     width = 90.0 * min(max(value / most, 0.0), 1.0) if most > 0 and math.isfinite(value) else 0.0
     return _svg(90, 10, _rounded(value), f'<rect width="{width:.1f}" height="10" {_paint(colour or BLUE)}/>')
 
@@ -344,10 +351,10 @@ def intervals(left: NDArray[np.float64], width: float, label: str) -> Html:
 
 
 def relation_graph(relations: Sequence[Sequence[Any]], centre: object = None, most: int = 12) -> Html:
-    """Return 2 to `most` arms on a circle with their relations (a, b, word, ...); otherwise nothing.
+    """Return a drawing of relations (a, b, word, ...) between arms on a circle.
 
-    Similar pairs are joined by lines, dissimilar ones by dashes, and an arrow leads from a better arm to the
-    other.
+    It is empty unless there are 2 to `most` arms. Similar pairs are joined by lines, dissimilar ones by
+    dashes, and an arrow points from the better arm to the worse one.
     """
     arms = list(dict.fromkeys(arm for relation in relations for arm in relation[:2]))
     if centre in arms:
@@ -400,7 +407,7 @@ def relation_graph(relations: Sequence[Sequence[Any]], centre: object = None, mo
 
 
 def fields_card(value: Any) -> Html:
-    """Return the fields of a named tuple or a dataclass; a field called ``text`` is the line on top."""
+    """Return a card with the fields of a named tuple or dataclass; a field ``text`` becomes the lead line."""
     if is_dataclass(value):
         listed: Collection[str] = [
             one.name for one in fields(value) if one.repr and not one.name.startswith("_")

@@ -1,6 +1,6 @@
-"""Progress of long work: a bar on a terminal, or calls of a function.
+"""Progress of long work: a bar on a terminal or in a notebook, or a callback.
 
-A computation opens `progress_of`, and loops below it, at any depth, go through `track`. Without one open, and
+A computation enters `progress_of`; loops inside it, at any depth, iterate through `track`. Outside of it, and
 inside `without_progress`, `track` is a plain loop.
 """
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 Progress = bool | Callable[[float], None] | None
 Item = TypeVar("Item")
 
-_QUIET_SECONDS = 2.0
+_QUIET_SECONDS = 2.0  # before a bar appears; chosen by eye: shorter work would only flash one up
 
 # Callbacks, each called once, when code has to be compiled because it is not on disk yet.
 on_compilation: list[Callable[[], None]] = []
 
 
 class ProgressBar:
-    """A bar, or calls of a function with the share that is done.
+    """A progress bar, or a callback that is called with the finished share.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def _is_notebook() -> bool:
 
 
 class _Work:
-    """A computation of several loops, each with its part of the whole."""
+    """A computation of several loops, each of which covers a part of the whole."""
 
     def __init__(self, progress: Progress, ends: Mapping[str, tuple[float, float]]) -> None:
         self._progress, self._ends, self._told = progress, ends, 0.0
@@ -132,7 +132,7 @@ class _Work:
         return ProgressBar(total, unit, lambda share: self.tell(begin + (end - begin) * share))
 
     def tell(self, share: float) -> None:
-        """Call the caller's function, never with a smaller share than before."""
+        """Call the caller's function, if any, never with a smaller share than before."""
         self._told = max(self._told, share)
         if callable(self._progress):
             self._progress(self._told)
@@ -144,9 +144,10 @@ _is_off = ContextVar("_is_off", default=False)
 
 @contextmanager
 def progress_of(progress: Any, ends: Mapping[str, tuple[float, float]]) -> Iterator[None]:
-    """Show the progress of the loops inside; `ends` gives the part of the whole that each unit covers.
+    """Show the progress of the loops inside.
 
-    A nested computation with ``progress=None`` counts as a part of the outer one.
+    `ends` maps the unit of a loop to the part of the whole that it covers, such as ``(0.2, 1.0)``. A nested
+    computation with ``progress=None`` counts as a part of the outer one.
     """
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InvalidInput(f"progress must be True, False, None or a function; got {progress!r}")
@@ -164,7 +165,7 @@ def progress_of(progress: Any, ends: Mapping[str, tuple[float, float]]) -> Itera
 
 @contextmanager
 def without_progress() -> Iterator[None]:
-    """Show no progress inside, in this thread: the caller shows that of the whole."""
+    """Switch off progress inside, for this thread; used where the caller reports progress of the whole."""
     before, current = _is_off.set(True), _current.set(None)
     try:
         yield
@@ -175,7 +176,7 @@ def without_progress() -> Iterator[None]:
 
 @contextmanager
 def counter(total: int, unit: str) -> Iterator[Callable[[int], None]]:
-    """Yield a function, for any thread, that adds finished units to the progress, if it is shown."""
+    """Yield a function that adds finished units to the progress, if it is shown; any thread may call it."""
     work = _current.get()
     if work is None:
         yield lambda _more: None

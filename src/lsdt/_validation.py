@@ -1,6 +1,8 @@
-"""Checks of values at the border: each returns the value as a plain type, or says what is accepted.
+"""Checks of values that users give.
 
-`meaning` is what a message adds to explain a value, such as ``", in seconds"``.
+Every `checked_*` function returns the value as a plain Python type, or raises an `InvalidInput` that says
+what is wrong and what is accepted. `meaning` is added to the message to explain a value, such as
+``", in seconds"``.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ if TYPE_CHECKING:
 
 _LARGEST = sys.float_info.max
 LARGEST_REWARD = 1e100  # squares, and sums of very many squares, stay finite
-MOST_REPLICATIONS = 10**9
+MOST_REPLICATIONS = 10**9  # far more than any machine finishes; refuses slips before memory is reserved
 MOST_JOBS = 4096  # no machine starts more threads
-MOST_RATERS = 2**31 - 1
+MOST_RATERS = 2**31 - 1  # the largest 32-bit integer
 
 
 def is_whole(value: Any) -> bool:
@@ -92,7 +94,7 @@ def checked_share(value: Any, name: str) -> float:
 
 
 def checked_share_below_1(value: Any, name: str, why: str) -> float:
-    """Return a number from 0 to below 1 as a float, or say what is wrong; `why` says why not 1."""
+    """Return a number from 0 to below 1 as a float, or say what is wrong; `why` explains why not 1."""
     share = checked_share(value, name)
     if share == 1.0:
         raise InvalidInput(f"{name} must be below 1: {why}; got {value!r}")
@@ -103,7 +105,7 @@ def checked_share_inside(value: Any, name: str) -> float:
     """Return a number strictly between 0 and 1 as a float, or say what is wrong with it."""
     share = checked_share(value, name)
     if share in (0.0, 1.0):
-        raise InvalidInput(f"{name} must lie between 0 and 1, neither of them; got {value!r}")
+        raise InvalidInput(f"{name} must lie strictly between 0 and 1; got {value!r}")
     return share
 
 
@@ -132,7 +134,10 @@ def checked_size(value: Any, name: str) -> float:
 
 
 def check_sizes(values: NDArray[np.float64], what: str) -> None:
-    """Raise `InvalidInput` if a number is beyond `LARGEST_REWARD`; `what` names them, such as 'means'."""
+    """Raise `InvalidInput` if a number is not finite or beyond `LARGEST_REWARD`.
+
+    `what` names the numbers in the message, such as 'means'.
+    """
     wrong = ~(np.abs(values) <= LARGEST_REWARD)
     if wrong.any():
         raise InvalidInput(
@@ -142,7 +147,7 @@ def check_sizes(values: NDArray[np.float64], what: str) -> None:
 
 
 def checked_spread(value: Any, name: str, above: float = 0.0, most: float = LARGEST_REWARD) -> float:
-    """Return a standard deviation, scale or exponent as a float, or say what is accepted."""
+    """Return a standard deviation, scale or exponent within its limits, or say what is accepted."""
     number = _as_float(value)
     if number is None or not (above < number <= most and number >= 1.0 / LARGEST_REWARD):
         least = f" and at least {1.0 / LARGEST_REWARD:g}" if above == 0.0 else ""
@@ -151,7 +156,7 @@ def checked_spread(value: Any, name: str, above: float = 0.0, most: float = LARG
 
 
 def _as_float(value: Any) -> float | None:
-    """Return a real number as a float; None for anything else, and for a number too large."""
+    """Return a real number as a float; None for any other value, and for numbers too large for a float."""
     if not is_number(value):
         return None
     try:
@@ -181,7 +186,7 @@ def checked_number(
 
 
 def number_in_words(above: float | None, at_least: float | None, at_most: float | None) -> str:
-    """Return the limits of a number in words."""
+    """Return the limits of a number in words, such as 'a number above 0 and at most 1'."""
     limits = {"above": above, "at least": at_least, "at most": at_most}
     told = [f"{word} {limit:g}" for word, limit in limits.items() if limit is not None]
     return " ".join(["a number", " and ".join(told)]).strip()
@@ -196,7 +201,7 @@ def checked_whole(value: Any, name: str, least: int, most: int | None = None, me
 
 
 def checked_replications(value: Any, name: str = "replications") -> int:
-    """Return how often something is repeated, or say what is accepted."""
+    """Return a number of repetitions, from 1 to `MOST_REPLICATIONS`, or say what is accepted."""
     return checked_whole(checked_whole(value, name, 1), name, 1, MOST_REPLICATIONS)
 
 
@@ -212,7 +217,7 @@ def checked_horizons(horizon: Any) -> Any:
 
 
 def checked_jobs(value: Any, name: str = "n_jobs") -> int:
-    """Return a number of workers, or say what is accepted."""
+    """Return a number of workers, -1 for all cores, or say what is accepted."""
     if not is_whole(value) or value == 0 or value < -1:
         raise InvalidInput(f"{name} must be a number of workers, or -1 for all cores; got {value!r}")
     if value > MOST_JOBS:
@@ -246,7 +251,7 @@ def checked_word(value: Any, name: str, words: Iterable[str]) -> str:
 
 
 def check_kind(value: Any, kind: type, needed: str) -> None:
-    """Raise `InvalidInput` unless `value` is a `kind`; `needed` says what is, and where to get it."""
+    """Raise `InvalidInput` unless `value` is a `kind`; `needed` says what is needed, and where to get it."""
     if not isinstance(value, kind):
         raise InvalidInput(f"{needed}; got {type(value).__name__}")
 

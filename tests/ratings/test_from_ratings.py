@@ -242,7 +242,7 @@ def test_ratings_missing_not_at_random_are_warned_of():
         ({"epsilon": "best"}, "epsilon must be a number or 'auto'; got 'best'"),
         ({"epsilon": 0}, "epsilon must be positive"),
         ({"epsilon": 1.5}, "epsilon is a share of the scale of ratings and must be below 1; got 1.5"),
-        ({"confidence": 1.0}, "confidence must lie between 0 and 1, neither of them; got 1.0"),
+        ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1; got 1.0"),
         ({"rule": "intervall"}, "rule must be one of 'interval', 'paper'; got 'intervall'.*did you mean"),
         ({"level": "bonferroni"}, "level must be one of 'family', 'fdr', 'fdr_any'"),
         ({"search": "binary"}, "search must be one of 'grid', 'paper'"),

@@ -54,7 +54,7 @@ def test_only_items_of_both_logs_are_played_on_one_scale():
     result = lsdt.replay(train, "ucb1", test_log=test, horizon=50, splits=2, prior_weight=1.0)
     assert result.problem["item_ids"] == [1, 2]
     assert result.problem["scale"] == [1.0, 5.0]
-    assert any(note.startswith("2 items of which there are no ratings to train on") for note in result.notes)
+    assert any(note.startswith("2 items without ratings to train on") for note in result.notes)
     with pytest.raises(InvalidInput, match="no item is both in the ratings trained on and in those tested"):
         lsdt.replay(train.query("item == 1"), "ts", test_log=test.query("item == 2"))
     with pytest.raises(InvalidInput, match="train must leave users to train on; got 0.0 of"):

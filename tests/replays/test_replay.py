@@ -289,9 +289,7 @@ def test_few_clicks_are_not_enough_and_intervals_stay_above_zero():
         result = lsdt.replay(rare, ["ts", "always:1"], horizon=400, splits=6, side=None)
     table = result.summary()
     assert not table["enough"].any()
-    assert (
-        table["reason"].str.match(r"a split has \d\.\d answers of 1, on average, and 10 are the least").all()
-    )
+    assert table["reason"].str.match(r"a split has \d\.\d answers of 1, on average; at least 10 are").all()
     assert (
         (table["low"] >= 0) & (table["low"] <= table["reward"]) & (table["reward"] <= table["high"])
     ).all()
@@ -348,11 +346,11 @@ def test_it_is_a_result_like_the_simulators(tmp_path):
         assert np.array_equal(mine, kept, equal_nan=True)
         assert mine.dtype == kept.dtype
     with pytest.raises(
-        InvalidFile, match="of a replay, which is no SimulationResult; lsdt.ReplayResult reads"
+        InvalidFile, match="of a replay, which SimulationResult does not read; lsdt.ReplayResult reads"
     ):
         lsdt.SimulationResult.load(tmp_path)
     lsdt.simulate(lsdt.problems.uniform(5), "ucb1", 10, 2).save(tmp_path / "study")
-    with pytest.raises(InvalidFile, match="results of a simulation, which is no ReplayResult"):
+    with pytest.raises(InvalidFile, match="results of a simulation, which ReplayResult does not read"):
         lsdt.ReplayResult.load(tmp_path / "study")
 
 
@@ -394,7 +392,7 @@ def test_too_few_answers_mean_nothing():
     with pytest.warns(UserWarning, match=r"of 5,000 rounds were answered, on average: less than 10%"):
         lsdt.replay(log_of(), "ucb1", horizon=5000, splits=2)
     frame, _ = events(n_users=10)
-    with pytest.warns(UserWarning, match=r"the answers are worth \d users, on average, and 30 are the least"):
+    with pytest.warns(UserWarning, match=r"worth \d users, on average; at least 30 are needed"):
         lsdt.replay(read_events(frame), "ucb1", splits=2)
     short = lsdt.replay(log_of(), "always:mate", horizon=300, splits=2)
     assert any(
@@ -460,7 +458,7 @@ def test_side_information_of_ones_own_and_by_split():
     result = lsdt.replay(log_of(), "ucb1", horizon=50, splits=2, side=some)
     assert result.plays("ucb1")[:, [0, 2]].sum() == 0
     assert result.plays("ucb1").sum() == 100
-    with pytest.raises(InvalidInput, match="arm 'cola' of the side information was not rated"):
+    with pytest.raises(InvalidInput, match="arm 'cola' of the side information is not an item"):
         lsdt.replay(log_of(), "ts", side=lsdt.SideInformation(2, arm_ids=["sencha", "cola"]))
     with pytest.raises(InvalidInput, match="about 3 arms without ids, and the log has 4 items"):
         lsdt.replay(log_of(), "ts", side=lsdt.SideInformation(3))
@@ -550,7 +548,7 @@ def test_side_information_by_the_name_of_a_rule():
     with pytest.raises(InvalidInput, match="epsilon is for side='interval' and side='paper'; got 0.3"):
         lsdt.replay(log, "ts", side=None, epsilon=0.3)
     with pytest.raises(
-        InvalidInput, match="no side information out of the 8 users trained on in split 0: none"
+        InvalidInput, match="no side information from the 8 users trained on in split 0: none"
     ):
         lsdt.replay(log_of(n_users=80), "ts@paper", side=_refuse, n_jobs=1)
 
@@ -571,7 +569,7 @@ def test_side_information_of_ranges():
     assert (result.answers.arms < 4).all()
     assert (result.answers.relations == 6).all()  # every pair has a range
     assert result.problem["side"] == "interval rule, ranges"
-    told = "'ts on paper' played on all 4 items: 'paper' reads ranges as near or far pairs only"
+    told = "'ts on paper' played on all 4 items: 'paper' uses ranges only as near or far pairs"
     known = lsdt.SideInformation(4, ranges=[(1, 0, 0.1, 0.5), (3, 2, 0.1, 0.5)])  # no triangle of pairs
     unread = lsdt.replay(log, ["ts@paper"], side=known, **how)
     assert any(note.startswith(told) for note in unread.notes)
@@ -586,7 +584,7 @@ def test_side_information_of_ranges():
     assert partly.problem["side"] == "interval rule, epsilon 0.3"
     for options, told in (
         ({"side": "paper"}, "rule='paper' has none"),
-        ({"side": None}, "relations is for side='interval'; got 'ranges' beside another"),
+        ({"side": None}, "relations is for side='interval'; got 'ranges' with another side"),
         ({"epsilon": 0.1}, "relations='ranges' needs no epsilon; got 0.1"),
     ):
         with pytest.raises(InvalidInput, match=told):
@@ -623,7 +621,7 @@ def test_a_split_without_relations_is_played_on_all_items():
     without = int((result.answers.relations[:, 0] == 0).sum())
     assert 0 < without < 8
     assert any(
-        f"decide no relation of any two items in {without} of 8 splits" in note for note in result.notes
+        f"decide no relation between any two items in {without} of 8 splits" in note for note in result.notes
     )
 
 
@@ -635,7 +633,7 @@ def test_candidates_that_are_all_items_are_noted():
     start = (
         f"All {log.n_items} items are candidates in every split, and 'ts on paper' played on all of them: "
     )
-    assert any(note.startswith(f"{start}the relations exclude nobody. Train on more") for note in told[0])
+    assert any(note.startswith(f"{start}the relations exclude none. Train on more") for note in told[0])
     pairs = log.n_items * (log.n_items - 1) // 2
     decided = f"on average 1 of {pairs} pairs of items are decided, and the relations"
     assert any(note.startswith(f"{start}{decided}") for note in told[1])

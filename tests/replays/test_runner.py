@@ -130,7 +130,7 @@ def test_bad_input_is_named():
     for given, message in (
         ((ratings[0], 5), r"users by items.*got the shape \(12,\)"),
         ((np.where(np.isnan(ratings), np.inf, ratings), 5), "got an infinite number"),
-        ((ratings[:, :4], 5), "plays item 11 and there are 4 items"),
+        ((ratings[:, :4], 5), "plays item 11, but the ratings are of 4 items"),
         ((ratings, 0), "horizon must be a whole number from 1 to .*; got 0"),
         ((ratings, None), "at least 1; got None"),
         ((ratings, 5, [0, 600]), "order names user 600; there are users 0 to 599"),

@@ -1,7 +1,7 @@
-"""Problems: the arms, how they pay, and what is known of them.
+"""Problems: the arms, how they pay, and what is known about them.
 
-`problems` draws them, `rewards` (`lsdt.rewards`) holds the laws, `sparse_pairs` chooses the pairs to compare
-when there are very many arms, and `own` accepts user-defined problems.
+`problems` draws them, `rewards` (`lsdt.rewards`) holds the reward laws, `sparse_pairs` chooses which pairs to
+compare when there are very many arms, and `own` accepts user-defined problems.
 """
 
 import lazy_loader

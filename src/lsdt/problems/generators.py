@@ -1,7 +1,8 @@
 """The NumPy generator of every replication, seeded for many replications at once.
 
-NumPy mixes the words of one key at a time, which takes longer than drawing a hundred means; `new_streams`
-mixes those of many keys together. This file sets up PCG64 from the four words (O'Neill, "PCG", 2014).
+NumPy hashes one seed at a time into the four words that start a generator, which takes longer than drawing a
+hundred means; `new_streams` hashes many seeds together. This file sets up PCG64 from the four words (O'Neill,
+"PCG", 2014).
 """
 
 from __future__ import annotations
@@ -13,9 +14,9 @@ import numpy as np
 
 from lsdt.kernel import Purpose, new_streams
 
-_CHUNK = 256
-_FACTOR = 0x2360ED051FC65DA44385DF649FCCF645
-_WORD = (1 << 128) - 1
+_CHUNK = 256  # replications seeded at once: shares the cost of a NumPy call, wastes little in a short study
+_FACTOR = 0x2360ED051FC65DA44385DF649FCCF645  # the multiplier of PCG64
+_MASK = (1 << 128) - 1  # PCG64 computes modulo 2**128
 
 _own = threading.local()
 
@@ -31,12 +32,12 @@ def _words_of(seed: int, chunk: int) -> list[list[int]]:
 def problem_generator(seed: int, replication: int) -> np.random.Generator:
     """Return a generator for the problem of a replication, seeded as `np.random.default_rng` would.
 
-    A thread has one generator: the next call resets it.
+    Each thread reuses one generator, which the next call resets.
     """
     chunk, row = divmod(replication, _CHUNK)
     first, second, third, fourth = _words_of(seed, chunk)[row]
-    step = ((third << 64 | fourth) << 1 | 1) & _WORD
-    state = ((step + (first << 64 | second)) * _FACTOR + step) & _WORD
+    step = ((third << 64 | fourth) << 1 | 1) & _MASK
+    state = ((step + (first << 64 | second)) * _FACTOR + step) & _MASK
     if not hasattr(_own, "generator"):
         _own.generator = np.random.Generator(np.random.PCG64(0))
     generator: np.random.Generator = _own.generator

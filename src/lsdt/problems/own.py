@@ -1,4 +1,4 @@
-"""User-defined problems: what they need, and what is filled in."""
+"""User-defined problems: checks of what they provide, and defaults for the rest."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def is_problem(value: Any) -> bool:
 
 
 def checked_problem(problem: Any) -> Problem:
-    """Return a problem, built-in or user-defined, or say what it lacks.
+    """Return a built-in or user-defined problem, or raise an `InvalidInput` that says what it lacks.
 
-    A user-defined problem may give its rewards by name (``'gaussian'``), and need not have ``describe()``.
+    A user-defined problem may name its reward law (``'gaussian'``), and need not have ``describe()``.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def checked_problem(problem: Any) -> Problem:
 
 
 def _description(problem: Any) -> dict[str, Any] | None:
-    """Return the problem's ``describe()``; None if it has none, or inherits the empty one of `Problem`."""
+    """Return what ``describe()`` returns; None without one, or with the empty one of `Problem`."""
     found = problem.describe() if hasattr(problem, "describe") else None
     if found is not None and not isinstance(found, dict):
         raise InvalidInput(f"describe() of a problem returns a dict of plain data; got {found!r}")
@@ -59,7 +59,7 @@ def _description(problem: Any) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class OwnProblem:
-    """A user-defined problem, with its reward law as a value and a description."""
+    """A user-defined problem, with its reward law as a `Rewards` value and with a description."""
 
     problem: Any
     n_arms: int
@@ -75,14 +75,14 @@ class OwnProblem:
         return checked_instance(self.problem.draw(seed, replication))
 
     def describe(self) -> dict[str, Any]:
-        """Return the problem as plain data: its own description, or class, arms and rewards."""
+        """Return the problem as plain data: its own description, or else its class, arms and rewards."""
         kind = type(self.problem).__name__
         plain = {"kind": kind, "n_arms": self.n_arms, "rewards": self.rewards.describe()}
         return _description(self.problem) or plain
 
 
 def checked_instance(instance: Any) -> Instance:
-    """Return the instance that a problem drew, checked, with its reward law as a value."""
+    """Return a drawn instance with its law as a `Rewards` value; raise `InvalidInput` if it is not valid."""
     try:
         means, side, rewards = instance
     except (TypeError, ValueError):

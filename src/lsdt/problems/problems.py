@@ -1,7 +1,7 @@
-"""Problems: the arms, how they pay, and what is known of them.
+"""Problems: the arms, how they pay, and what is known about them.
 
-A problem is anything with ``n_arms``, ``rewards`` (a law or its name) and ``draw(seed, replication)`` that
-returns an `Instance`. It may have a ``describe()``; otherwise its class describes it.
+A problem is any object with ``n_arms``, ``rewards`` (a law or its name) and ``draw(seed, replication)``,
+which returns an `Instance`. It may have a ``describe()``; otherwise it is described by the name of its class.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from lsdt.side_information import SideInformation, from_means
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_MOST_DRAWS = 10_000  # of means, until their graph is connected
-_MOST_CHECKED = 2_000  # arms; with more, the pairs are not compared with the means
+_MOST_DRAWS = 10_000  # of means until their graph is connected; after so many it hardly ever will be
+_MOST_CHECKED = 2_000  # arms; with more, comparing all pairs with the means would take too long
 _TOLERANCE = 1e-9  # as in `lsdt.from_means`
-_MOST_RELATIONS = 2**31  # in all
+_MOST_RELATIONS = 2**31  # in all; their pairs alone would take 8 GiB
 
 
 class Instance(NamedTuple):
@@ -105,7 +105,7 @@ class UniformProblem:
         return self.p_similar == self.p_dissimilar == 1.0
 
     def draw_means(self, seed: int, replications: range) -> NDArray[np.float64]:
-        """Return the means of some replications, one per row; complete information follows from them."""
+        """Return the means of some replications, one replication per row."""
         return np.array([self._means(self._generator(seed, number)) for number in replications])
 
     def _generator(self, seed: int, replication: int) -> np.random.Generator:
@@ -133,7 +133,7 @@ class UniformProblem:
 
 @dataclass(frozen=True)
 class SparseProblem:
-    """Very many arms of which few pairs were ever compared; see `sparse`."""
+    """Very many arms, only few pairs of which were compared; see `sparse`."""
 
     n_arms: int
     relations_per_arm: float
@@ -221,7 +221,9 @@ def uniform(
     fixed: bool = False,
     connected: bool = False,
 ) -> UniformProblem:
-    """Arms with means uniform on [low, high], similar when closer than `epsilon`; the paper's experiments.
+    """Return a problem with means uniform on [low, high], as in the paper's experiments.
+
+    Two arms are similar if their means are closer than `epsilon`.
 
     Parameters
     ----------
@@ -234,7 +236,7 @@ def uniform(
     rewards : {'gaussian', 'bernoulli'} or Rewards
         How arms pay.
     p_similar, p_dissimilar : float
-        The share of the relations of either kind that is revealed; 1 and 1 is complete information.
+        The share of similar and of dissimilar pairs that is revealed; 1 and 1 is complete information.
     fixed : bool
         Draw means and revealed relations once for the whole study, not in every replication.
     connected : bool
@@ -272,20 +274,20 @@ def sparse(
     reach: float = 3.0,
     fixed: bool = False,
 ) -> SparseProblem:
-    """Very many arms with means uniform on [low, high], of which few pairs were ever compared.
+    """Return a problem with very many arms, means uniform on [low, high], and few pairs that were compared.
 
-    Every arm is compared with some others, and every comparison says truly whether the two are similar. With
-    locality 0 the other arm is any arm, with 1 it is one whose mean lies within `reach` epsilons, as in a
-    catalogue whose categories hold similar things.
+    Every arm is compared with some others, and every comparison says correctly whether the two are similar.
+    With locality 0 the other arm is any arm, with 1 it is one whose mean lies within `reach` epsilons, as in
+    a catalogue whose categories hold similar things.
 
     Parameters
     ----------
     n_arms : int
         Number of arms.
     relations_per_arm : float
-        Average number of relations per arm; in fact slightly fewer, as pairs drawn twice count once.
+        Average number of relations per arm; slightly fewer in practice, as pairs drawn twice count once.
     locality : float
-        The share of comparisons with a near arm.
+        The share of comparisons whose second arm is near the first.
     epsilon : float
         The threshold between similar and dissimilar.
     rewards : {'gaussian', 'bernoulli'} or Rewards
@@ -332,14 +334,14 @@ def given(
     rewards: str | Rewards = "gaussian",
     check: bool = True,
 ) -> GivenProblem:
-    """Arms with these means and this side information, the same in every replication.
+    """Return a problem with these means and this side information, the same in every replication.
 
     Parameters
     ----------
     means : array_like
         One finite number per arm.
     side : SideInformation, optional
-        What policies know of the arms; by default nothing.
+        What policies know about the arms; by default nothing.
     rewards : {'gaussian', 'bernoulli'} or Rewards
         How arms pay.
     check : bool
@@ -378,23 +380,23 @@ def given(
 
 
 def from_ratings(log: Any, side: SideInformation | None = None) -> GivenProblem:
-    """Arms that pay as the items of a log were rated, for as many rounds as you like.
+    """Return a problem whose arms pay as the items of a log were rated, for any number of rounds.
 
     A replay ends when the users run out. Here an arm pays one of its item's ratings, drawn at random with
-    replacement: its mean and the whole distribution are those of the log, on the scale from 0 to 1. What gets
-    lost is who rated: the ratings of one user are no longer related, and an item rated only by generous users
-    is better here than it would be for all. So the means are raw ones, and relations that
-    `lsdt.from_ratings` finds among users who rated both items may be wrong about them; they are not checked.
+    replacement: its mean and its whole distribution are those of the log, on the scale from 0 to 1. Who rated
+    is lost: the ratings of one user are no longer related, and an item rated only by generous users is better
+    here than it would be for everyone. The means are therefore raw averages, and relations that
+    `lsdt.from_ratings` finds among users who rated both items may contradict them; this is not checked.
 
     Parameters
     ----------
     log : RatingLog, path, dataframe or array
-        Ratings, as of `lsdt.ratings.read_log`. Their scale is that of the side information, if that comes
-        from ratings.
+        Ratings, as `lsdt.ratings.read_log` returns or reads them. Their scale is that of the side
+        information, if that comes from ratings.
     side : SideInformation, optional
         What policies know about items of this log, by their ids. Items that it does not cover are then left
-        out. It should come from other users than the log, or policies already know what they are to find
-        out. By default nothing is known, and all items are arms.
+        out. It should come from users other than those of the log; otherwise policies already know what they
+        are meant to find out. By default nothing is known, and all items are arms.
 
     Examples
     --------
@@ -413,7 +415,7 @@ def from_ratings(log: Any, side: SideInformation | None = None) -> GivenProblem:
     index = {item: at for at, item in enumerate(ratings.item_ids)}
     missing = [item for item in ids if item not in index]
     if missing:
-        raise InvalidInput(f"arm {missing[0]!r} is not an item of the log, and nothing says how it pays")
+        raise InvalidInput(f"arm {missing[0]!r} is not an item of the log, so nothing says how it pays")
     by_item = np.argsort(ratings.items, kind="stable")
     ends = np.searchsorted(ratings.items[by_item], np.arange(ratings.n_items + 1))
     values = ratings.unit_ratings()[by_item]
@@ -421,7 +423,7 @@ def from_ratings(log: Any, side: SideInformation | None = None) -> GivenProblem:
     unrated = [item for item, at in zip(ids, places, strict=True) if ends[at] == ends[at + 1]]
     if unrated:
         raise InvalidInput(
-            f"nobody rated item {unrated[0]!r}, and nothing says how it pays; leave it out (min_ratings=1 of "
+            f"nobody rated item {unrated[0]!r}, so nothing says how it pays; leave it out (min_ratings=1 of "
             "read_log)"
         )
     law = recorded([values[ends[at] : ends[at + 1]] for at in places])
@@ -446,7 +448,7 @@ def _check_relations(means: NDArray[np.float64], side: SideInformation, epsilon:
 
 
 def _ends(low: Any, high: Any, law: Rewards) -> tuple[float, float]:
-    """Return the ends of an interval of means, checked against the reward law."""
+    """Return the ends of the interval of the means, or say what is wrong with them, also for this law."""
     ends = checked_size(low, "low"), checked_size(high, "high")
     if ends[0] > ends[1]:
         raise InvalidInput(f"low must not be above high; got low={low} and high={high}")

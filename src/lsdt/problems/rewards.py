@@ -1,11 +1,13 @@
 """Reward laws: how an arm with a given mean pays, and the tails that policies assume.
 
-Light tails: b is twice the scale, a common choice, and nu is the smallest number that goes with it. For both
-laws log E exp(x (X - mean)) / x^2 rises with x > 0, so nu is read at the end x = 1 / b.
+Light tails (Laplace, exponential) have parameters nu and b. b is twice the scale, a common choice, and nu is
+the smallest value that is valid with it: for both laws log E exp(x (X - mean)) / x^2 increases in x > 0, so
+nu follows from its value at the end x = 1 / b.
 
-Heavy tails with exponent a: the moment of order min(2, 1 + 3 (a - 1) / 4). Moments near a are huge, moments
-near 1 make wide bounds. Three quarters of the way takes at most 50% more plays than the best order to
-separate two arms one scale apart, for exponents from 1.3 on; closer to 1, set order and bound yourself.
+Heavy tails with exponent a are described by a bound on the moment of order min(2, 1 + 3 (a - 1) / 4). Moments
+of orders near a are huge, and orders near 1 give wide bounds. With this order, three quarters of the way from
+1 to a, separating two arms one scale apart takes at most 50% more plays than with the best order, for
+exponents from 1.3 on; for smaller exponents, set order and bound yourself.
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ __all__ = [
     "recorded",
     "student_t",
 ]
-_SAME_MEAN = 1e-9
+_SAME_MEAN = 1e-9  # by which given means may differ from those of recorded rewards: room for rounding only
 _MOST_SHAPE = 1e9  # beyond this, moments in closed form lose precision
 
 
@@ -75,7 +77,7 @@ class Rewards:
     tail : Tail or None
         The tail that policies for light and heavy tails assume; None if it follows from sigma.
     records : Records or None
-        Rewards to draw from, by arm.
+        The recorded rewards of every arm, if the law draws from them.
     """
 
     name: str
@@ -94,7 +96,7 @@ class Rewards:
         return RewardModel(self.family, self.sigma, self.tail)
 
     def check_means(self, means: NDArray[np.float64]) -> None:
-        """Raise `InvalidInput` for means that the law cannot have."""
+        """Raise `InvalidInput` if the law cannot have these means."""
         check_sizes(means, "means")
         if self.law == BERNOULLI_LAW and not ((means >= 0.0) & (means <= 1.0)).all():
             wrong = float(means[(means < 0.0) | (means > 1.0)][0])
@@ -116,7 +118,7 @@ class Rewards:
 
 
 def gaussian(sigma: float = 1.0) -> Rewards:
-    """Normal rewards with standard deviation `sigma`.
+    """Return the law of normal rewards with standard deviation `sigma`.
 
     Examples
     --------
@@ -129,7 +131,7 @@ def gaussian(sigma: float = 1.0) -> Rewards:
 
 
 def bernoulli() -> Rewards:
-    """Rewards 0 and 1: clicks, sales, likes.
+    """Return the law of rewards that are 0 or 1: clicks, sales, likes.
 
     Examples
     --------
@@ -141,9 +143,10 @@ def bernoulli() -> Rewards:
 
 
 def student_t(degrees: float, scale: float = 1.0, sigma: float | None = None) -> Rewards:
-    """Heavy tails: Student's t around the mean, `degrees` above 1; up to 2 the variance is infinite.
+    """Return a law with heavy tails: Student's t around the mean, with more than 1 degree of freedom.
 
-    No sigma is right for such rewards; policies assume `sigma`, by default `scale`.
+    With up to 2 `degrees` the variance is infinite. Such rewards are not sub-Gaussian for any sigma; policies
+    assume `sigma`, by default `scale`.
 
     Examples
     --------
@@ -159,9 +162,10 @@ def student_t(degrees: float, scale: float = 1.0, sigma: float | None = None) ->
 
 
 def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> Rewards:
-    """Heavy tails to the right: Pareto with tail exponent above 1, moved to the mean; up to 2 no variance.
+    """Return a law with a heavy right tail: Pareto with a tail exponent above 1, shifted to the mean.
 
-    No sigma is right for such rewards; policies assume `sigma`, by default `scale`.
+    Up to exponent 2 the variance is infinite. Such rewards are not sub-Gaussian for any sigma; policies
+    assume `sigma`, by default `scale`.
 
     Examples
     --------
@@ -177,10 +181,10 @@ def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> R
 
 
 def laplace(scale: float = 1.0, sigma: float | None = None) -> Rewards:
-    """Light tails on both sides: Laplace around the mean, density ``exp(-|x - mean| / scale) / (2 scale)``.
+    """Return a law with light tails: Laplace, with density ``exp(-|x - mean| / scale) / (2 scale)``.
 
-    No sigma is right for such rewards. Policies for light tails know the right nu and b, all others
-    assume `sigma`, by default the standard deviation.
+    Such rewards are not sub-Gaussian for any sigma. Policies for light tails know the right nu and b; all
+    others assume `sigma`, by default the standard deviation.
 
     Examples
     --------
@@ -194,10 +198,10 @@ def laplace(scale: float = 1.0, sigma: float | None = None) -> Rewards:
 
 
 def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
-    """Light tails to the right: exponential with standard deviation `scale`, moved to the mean.
+    """Return a law with a light right tail: exponential with standard deviation `scale`, shifted to the mean.
 
-    No sigma is right for such rewards. Policies for light tails know the right nu and b, all others
-    assume `sigma`, by default the standard deviation.
+    Such rewards are not sub-Gaussian for any sigma. Policies for light tails know the right nu and b; all
+    others assume `sigma`, by default the standard deviation.
 
     Examples
     --------
@@ -211,13 +215,13 @@ def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
 
 
 def recorded(rewards: Sequence[ArrayLike]) -> Rewards:
-    """Recorded rewards: an arm pays one of its own, all equally likely.
+    """Return a law of recorded rewards: an arm pays one of its own records, all equally likely.
 
     Parameters
     ----------
     rewards : sequence of array_like
-        A list of rewards from 0 to 1 for every arm, at least one each; their means are the arms' means.
-        `lsdt.problems.from_ratings` makes it from a log.
+        For every arm a list of at least one reward from 0 to 1; its mean is the mean of the arm.
+        `lsdt.problems.from_ratings` makes such a law from a log.
 
     Examples
     --------
@@ -256,10 +260,10 @@ def _check_recorded_means(means: NDArray[np.float64], records: Records) -> None:
 def callable(
     draw: Callable[[int, np.random.Generator], float], sigma: float = 0.5, family: str = "bernoulli"
 ) -> Rewards:
-    """Rewards from a function ``draw(arm, rng)`` of yours; `rng` is a NumPy Generator seeded by the study.
+    """Return a law that calls your function ``draw(arm, rng)`` for every reward.
 
-    Regret is still counted with the means of the problem. By default policies assume rewards in [0, 1]. A
-    study on a cluster needs a function that can be sent there.
+    `rng` is a NumPy Generator that the study seeds. Regret is still computed from the means of the problem.
+    By default policies assume rewards in [0, 1]. A study on a cluster needs a function that can be pickled.
 
     Examples
     --------
@@ -278,7 +282,7 @@ _BY_NAME = {"gaussian": gaussian, "bernoulli": bernoulli}
 
 
 def checked_rewards(rewards: Any) -> Rewards:
-    """Return a law given by name or as a value, or say what is accepted."""
+    """Return a reward law, given by name or as a `Rewards` value, or say what is accepted."""
     if isinstance(rewards, Rewards):
         return rewards
     if isinstance(rewards, str) and rewards in _BY_NAME:
@@ -290,17 +294,17 @@ def checked_rewards(rewards: Any) -> Rewards:
 
 
 def _laplace_tail(scale: float) -> Tail:
-    """E exp(x (X - mean)) = 1 / (1 - scale^2 x^2)."""
+    """Return nu, b and the variance, from E exp(x (X - mean)) = 1 / (1 - scale^2 x^2)."""
     return Tail(scale * math.sqrt(8.0 * math.log(4.0 / 3.0)), 2.0 * scale, 2.0, 2.0 * scale**2)
 
 
 def _exponential_tail(scale: float) -> Tail:
-    """E exp(x (X - mean)) = exp(-scale x) / (1 - scale x)."""
+    """Return nu, b and the variance, from E exp(x (X - mean)) = exp(-scale x) / (1 - scale x)."""
     return Tail(scale * math.sqrt(8.0 * (math.log(2.0) - 0.5)), 2.0 * scale, 2.0, scale**2)
 
 
 def _student_t_tail(degrees: float, scale: float, sigma: float) -> Tail:
-    """The moment in closed form. No nu is right: policies for light tails get sigma instead."""
+    """Return the moment, in closed form. No nu is valid, so policies for light tails get sigma instead."""
     order = _order(degrees)
     logs = (
         math.lgamma((order + 1.0) / 2.0) + math.lgamma((degrees - order) / 2.0) - math.lgamma(degrees / 2.0)
@@ -310,7 +314,10 @@ def _student_t_tail(degrees: float, scale: float, sigma: float) -> Tail:
 
 
 def _pareto_tail(exponent: float, scale: float, sigma: float) -> Tail:
-    """The part above the mean in closed form; below it, rewards are at most ``below * scale`` away."""
+    """Return a bound on the moment.
+
+    The part above the mean is in closed form; below the mean, rewards are at most ``below * scale`` away.
+    """
     order, below = _order(exponent), 1.0 / (exponent - 1.0)
     logs = math.lgamma(order + 1.0) + math.lgamma(exponent - order) - math.lgamma(exponent)
     above = math.pow(1.0 + below, order - exponent) * math.exp(logs)

@@ -1,4 +1,4 @@
-"""A choice of pairs to compare when there are too many to compare all."""
+"""Which pairs to compare when there are too many to compare all of them."""
 
 from __future__ import annotations
 

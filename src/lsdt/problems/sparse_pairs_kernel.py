@@ -9,7 +9,7 @@ from lsdt.kernel import Array, compiled, pair_coin
 if TYPE_CHECKING:
     import numpy as np
 
-_TO_UNIT = 2.0**-53
+_TO_UNIT = 2.0**-53  # scales the 53 random bits of `pair_coin` to [0, 1)
 
 
 @compiled
@@ -25,10 +25,10 @@ def write_pairs(
     last: int,
     pairs: Array,
 ) -> None:
-    """Write the pairs number ``first .. last - 1``.
+    """Write the pairs with numbers ``first .. last - 1`` to `pairs`.
 
-    ``windows[p]`` are the first position near position p, and the one after the last; `position` is the
-    place of an arm in `order`. A pair depends on its number alone, so that pairs may be written in blocks.
+    ``windows[p]`` holds the first position near position p, and the one after the last; ``position[arm]`` is
+    the position of an arm in `order`. A pair depends only on its number, so pairs can be written in blocks.
     """
     n_arms = len(order)
     for number in range(first, last):

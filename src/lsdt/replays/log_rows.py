@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class LogRows:
-    """A log as it is replayed.
+    """A log in the form in which it is replayed.
 
     A row is a user with all ratings, or one event. For events, ``acceptance`` is the probability with which
-    each is used, ``weights`` one over its propensity; both are None if all events count alike.
+    each is used and ``weights`` is one over its propensity; both are None if there are no propensities.
     """
 
     source: RatingLog | EventLog
@@ -33,13 +33,16 @@ class LogRows:
 
     @property
     def method(self) -> str:
-        """How the log is replayed: by user, or by events shown at random or with known probabilities."""
+        """How the log is replayed: 'matrix' by user; 'uniform' or 'propensity' by events.
+
+        'uniform' events were shown uniformly at random, 'propensity' events with known probabilities.
+        """
         if isinstance(self.source, RatingLog):
             return "matrix"
         return "uniform" if self.source.propensities is None else "propensity"
 
     def of_items(self, names: set[ArmId]) -> LogRows:
-        """Return the rows of the items with these names."""
+        """Return the rows restricted to the items with these names."""
         places = [at for at, name in enumerate(self.item_ids) if name in names]
         if len(places) == self.n_items:
             return self
@@ -53,7 +56,7 @@ class LogRows:
         return replace(self, source=read_log(source, scale=(low, high)))
 
     def in_order_of_time(self) -> LogRows:
-        """Return the same rows in the order of time; users come at the time of their first rating."""
+        """Return the same rows ordered by time, users by the time of their first rating."""
         return replace(self, source=self.source.in_order_of_time())
 
     def divide_by_time(self, share: float) -> tuple[LogRows, LogRows]:
@@ -130,9 +133,10 @@ class LogRows:
         rng: np.random.Generator,
         in_order: bool = False,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows of the users trained on and of those tested.
+        """Return the rows of the users trained on, and those of the users tested.
 
-        Events come in random order, or with `in_order` in that of the log; ratings in the order of the users.
+        Events come in random order, or with `in_order` in the order of the log; rows of ratings come in the
+        order of the given users.
         """
         if isinstance(self.source, RatingLog):
             return training, tested
@@ -144,7 +148,7 @@ class LogRows:
         return events[roles == 1], events[roles == 2]
 
     def coins(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Draw at random which rows are used, one flag per row."""
+        """Return one flag per row: whether it is used, drawn at random by `acceptance`."""
         n_rows = len(self.rows.starts) - 1
         return np.ones(n_rows, bool) if self.acceptance is None else rng.random(n_rows) < self.acceptance
 
@@ -153,12 +157,12 @@ class LogRows:
         return rows if isinstance(self.source, RatingLog) else self.source.users[rows]
 
     def training_log(self, users: NDArray[np.int64]) -> RatingLog:
-        """Return the ratings of some users, on the original scale."""
+        """Return a log of the ratings of some users, on the original scale."""
         source = self.source
         return source.of_users(users) if isinstance(source, RatingLog) else source.ratings_of(users)
 
     def ratings_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the items and ratings of some rows, in the order given."""
+        """Return the items and the ratings, from 0 to 1, of some rows in the given order."""
         if isinstance(self.source, RatingLog):
             some = self.source.of_users(rows)
             return some.items, some.unit_ratings()
@@ -192,10 +196,10 @@ class LogRows:
         place = {name: at for at, name in enumerate(self.item_ids)}
         for name in side.arm_ids:
             if name not in place:
-                raise InvalidInput(f"arm {name!r} of the side information was not rated by anybody")
+                raise InvalidInput(f"arm {name!r} of the side information is not an item of the log")
         return np.array([place[name] for name in side.arm_ids], np.int64)
 
 
 def log_rows(log: Any, clip: float) -> LogRows:
-    """Return the rows of a log; one that has not been read yet is one of ratings, read by default."""
+    """Return the rows of a log; an unread log is read as ratings with the default options."""
     return LogRows(log, clip) if isinstance(log, EventLog) else LogRows(as_log(log))

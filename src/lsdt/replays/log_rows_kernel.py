@@ -1,4 +1,4 @@
-"""Compiled side of `log_rows`: tallies of every item over some rows of a log."""
+"""Compiled part of `log_rows`: tallies of every item over some rows of a log."""
 
 from __future__ import annotations
 

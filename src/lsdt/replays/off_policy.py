@@ -29,7 +29,7 @@ ESTIMATORS = ("ips", "snips", "dr")
 class Estimates(NamedTuple):
     """The value of a policy by IPS, SNIPS and DR, with standard errors.
 
-    ``effective`` is the number of equally weighted events that are worth as much.
+    ``effective`` is the effective number of events; see `kish`.
     """
 
     values: tuple[float, float, float]
@@ -38,7 +38,10 @@ class Estimates(NamedTuple):
 
 
 def kish(weights: NDArray[Any]) -> float:
-    """Return the effective sample size: how many equal weights are worth as much, ``(sum w)^2 / sum w^2``."""
+    """Return Kish's effective sample size, ``(sum w)^2 / sum w^2``.
+
+    That many equally weighted observations would be as informative.
+    """
     squares = float(np.square(weights, dtype=np.float64).sum())
     return float(weights.sum()) ** 2 / squares if squares > 0.0 else 0.0
 
@@ -61,8 +64,8 @@ def estimates(
     n_users : int
         Number of users.
     modelled, values : arrays
-        For every event: the model's prediction for the item shown, and for the policy. NaN without a model;
-        then DR is NaN, too.
+        For every event: the model's prediction for the item shown, and for the policy (m and v above). NaN
+        without a model; then DR is NaN, too.
     """
     n_events, total = len(rewards), float(weights.sum())
     if total == 0.0:
@@ -83,12 +86,11 @@ def estimates(
 def acceptance(
     items: NDArray[Any], propensities: NDArray[np.float64], clip: float, n_items: int
 ) -> NDArray[np.float64]:
-    """Return the probability of taking each event, so that what is taken does not depend on the user.
+    """Return the probability with which to use each event, so that its use does not depend on the user.
 
-    An event that showed item a with probability p is taken with probability c(a) / p, c(a) being the smallest
-    p with which a was shown, and at least `clip`. For every user, item a is then shown and taken with
-    probability c(a): which events of an item are taken no longer depends on the user. Above `clip` that is
-    exact.
+    An event that showed item a with probability p is used with probability c(a) / p, where c(a) is the
+    smallest p with which a was shown, or `clip` if that is larger. Item a is then shown and used with
+    probability c(a) for every user. This is exact as long as no p is below `clip`.
     """
     smallest = np.full(n_items, math.inf)
     np.minimum.at(smallest, items, propensities)

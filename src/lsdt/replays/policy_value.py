@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import ArmId
 
-_Z = 1.959963984540054  # of a 95% interval
-_SUM = 1e-6  # by how much the sum of probabilities may differ from 1
+_Z = 1.959963984540054  # the normal quantile of a 95% interval
+_SUM = 1e-6  # by how much the sum of probabilities may differ from 1: room for rounded tables
 
 
 def policy_value(
@@ -34,8 +34,9 @@ def policy_value(
     Parameters
     ----------
     log : EventLog, path or dataframe
-        Events with the probability of the item shown, as of `lsdt.ratings.read_events`; by default that
-        column is called ``propensity``. Events of one user count as one for the intervals.
+        Events with the probability of the item shown, as `lsdt.ratings.read_events` returns or reads them;
+        by default that column is called ``propensity``. The intervals allow for events of the same user
+        being alike.
     probabilities : mapping, or array of events by items
         How likely the policy is to choose each item: by item if that is the same for all events (items
         left out have probability 0), else a row per event with the items in ascending order.
@@ -48,7 +49,8 @@ def policy_value(
     -------
     DataFrame
         A row per estimator, ``ips``, ``snips`` and, with a model, ``dr``: ``reward`` with its standard
-        error and 95% interval, and ``effective``, the number of equally weighted events worth as much.
+        error and 95% interval, and ``effective``, the number of equally weighted events that would be as
+        informative.
 
     Examples
     --------
@@ -95,13 +97,13 @@ def policy_value(
 
 
 def _table(events: EventLog, given: Any, name: str, missing: float | None) -> NDArray[np.float64]:
-    """Return one row for all events, or a row per event, of numbers by item."""
+    """Return numbers by item as a table with one row for all events, or one row per event."""
     if isinstance(given, Mapping):
         unknown = set(given) - set(events.item_ids)
         if unknown:
             raise InvalidInput(
-                f"{name} has {sorted(map(str, unknown))[0]!r}, which is no item of the log; its "
-                f"{counted(events.n_items, 'item')} are the keys"
+                f"{name} has {sorted(map(str, unknown))[0]!r}, which is no item of the log; use the ids "
+                f"of its {counted(events.n_items, 'item')}"
             )
         left = [each for each in events.item_ids if each not in given]
         if left and missing is None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lsdt.replays.splits import Remark
     from lsdt.side_information import ArmId
 
-_BYTES_PER_SPLIT = 1000.0  # the call that plays it, and its result
+_BYTES_PER_SPLIT = 1000.0  # a rough guess at the size of a call and its small results, for the memory check
 
 # Arguments of `lsdt.from_ratings` for each word.
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -72,14 +72,16 @@ def replay(
     Parameters
     ----------
     log : RatingLog, EventLog, path, dataframe or array
-        Ratings that users gave to items, as of `lsdt.ratings.read_log`, whose options say how they are read.
-        Or events, as of `lsdt.ratings.read_events`, whose items were chosen with known probabilities (its
+        Ratings that users gave to items: the result of `lsdt.ratings.read_log`, whose options say how a log
+        is read, or anything that it reads with its default options. Or the events that
+        `lsdt.ratings.read_events` returns, whose items were chosen with known probabilities (its
         `propensity`), or else uniformly at random.
     policies : list
-        Names, words such as ``'ts@paper:prior_weight=1'``, `lsdt.Policy` values or policies of your own, as
+        Names, strings such as ``'ts@paper:prior_weight=1'``, `lsdt.Policy` values or policies of your own, as
         in `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` as baselines.
     horizon : int, optional
-        Number of rounds, fewer if the log ends; by default half of an item's answers, on average.
+        Number of rounds; fewer are played if the log ends. By default half the average number of answers per
+        item.
     splits : int
         How often the users are divided.
     train : float, optional
@@ -87,31 +89,32 @@ def replay(
         ratings, the earliest; with `test_log` the share of the users in `log`, by default all.
     test : float, optional
         The share of the users that is tested on; by default all others. With the same `test` and `seed`, the
-        users tested are the same ones in the same order whatever `train` is, so that replays with more and
-        less training can be compared split by split.
+        same users are tested in the same order whatever `train` is, so that replays with more and less
+        training can be compared split by split.
     test_log : RatingLog, EventLog, path, dataframe or array, optional
         Ratings or events to test on; `log` is then used for training only. Items that are not rated in both
         are left out. A user who is in both logs counts as two.
     chronological : bool
-        Whether training comes first in time and users are tested in the order of their first rating after
-        it; the log must have times (``read_log(..., time='timestamp')``). Every split then tests another
-        random half of them (or the share `test`), so that intervals mean something; a single split tests all.
+        Whether to train on the earliest ratings, and to test users in the order of their first rating after
+        those; the log must have times (``read_log(..., time='timestamp')``). Every split then tests another
+        random half of the users (or the share `test`), so that intervals can be computed; a single split
+        tests all.
     side : {'interval', 'paper'}, SideInformation, callable or None
-        What is known of the items: what `lsdt.from_ratings` finds in the ratings trained on, by the rule of
-        that name (``'paper'`` with the paper's search for epsilon); what your function returns for these
-        ratings; a value for all splits; or None for nothing. It is computed only if a policy uses it, and its
-        epsilon is on the scale from 0 to 1.
+        What is known about the items: what `lsdt.from_ratings` finds in the ratings trained on, by the rule
+        of that name (``'paper'`` with the paper's search for epsilon); what your function returns for these
+        ratings; one value for all splits; or None for nothing. It is computed only if a policy uses it, and
+        its epsilon is on the scale from 0 to 1.
     epsilon : float or 'auto'
         For ``'interval'`` and ``'paper'``, as in `lsdt.from_ratings`.
     relations : {'ranges', 'threshold'}, optional
         For ``'interval'``, as in `lsdt.from_ratings`: ranges by default, a threshold if an epsilon is
-        given. Ranges are read by policies on the candidates of ``'order'`` and ``'propagation'``
+        given. Ranges are used by policies on the candidates of ``'order'`` and ``'propagation'``
         (``'ts@order'``), not by those of the paper.
     prior_weight : float
-        The weight with which policies learn the ratings trained on before their first round; 0, the default,
-        means no prior. A policy's own ``prior_weight`` takes precedence.
+        The probability with which policies learn each rating trained on before their first round; 0, the
+        default, means no prior. A policy's own ``prior_weight`` takes precedence.
     clip : float
-        The smallest propensity that is used; smaller ones are raised to it. 0 changes none.
+        The smallest propensity that is used; smaller ones are raised to it. 0 leaves all as they are.
     checkpoints : int or list of int, optional
         Rounds at which rewards are recorded, as in `lsdt.simulate`.
     seed : int
@@ -122,7 +125,7 @@ def replay(
     Returns
     -------
     ReplayResult
-        ``summary()``, ``difference(first, second)``, ``matched(policy)``, ``notes``, and all that a
+        ``summary()``, ``difference(first, second)``, ``matched(policy)``, ``notes``, and everything that a
         `SimulationResult` has.
 
     Examples
@@ -158,8 +161,8 @@ def replay(
     notes = about
     if horizon is None and last < rows.n_items:
         notes += (
-            f"By default {counted(last, 'round')} are played, half of an item's answers on average, and "
-            f"there are {rows.n_items:,} items: a policy on all of them cannot try each once. Keep fewer "
+            f"By default {counted(last, 'round')} are played, half the average number of answers per item, "
+            f"but there are {rows.n_items:,} items: a policy on all of them cannot try each once. Keep fewer "
             "items (min_ratings or top of read_log), or ask for more rounds (horizon).",
         )
     study = ReplayStudy(
@@ -184,7 +187,7 @@ def replay(
 def _own_training(
     rows: LogRows, test_rows: LogRows | None, train: Any, in_order: bool
 ) -> tuple[LogRows | None, LogRows, tuple[str, ...]]:
-    """Return the log to train on, or None if it is not separate, the log to test on, and notes on them."""
+    """Return the separate log to train on, or None; the log to test on; and notes about them."""
     logs = [rows] if test_rows is None else [rows, test_rows]
     about = list(filter(None, dict.fromkeys(each.source.note for each in logs)))
     if test_rows is None and not in_order:
@@ -205,11 +208,12 @@ def _own_training(
     left_out = len(set(training.item_ids) | set(tested.item_ids)) - len(common)
     if left_out:
         about.append(
-            f"{counted(left_out, 'item')} of which there are no ratings to train on, or none to test on, "
+            f"{counted(left_out, 'item')} without ratings to train on, or without ratings to test on, "
             f"{'is' if left_out == 1 else 'are'} left out."
         )
     about.append(
-        "Intervals are for policies with this training: they do not say what another one would have led to."
+        "Intervals are for policies with this training data: they do not cover how other training data would "
+        "have changed the result."
     )
     training, tested = (each.of_items(common).with_scale(*ends) for each in (training, tested))
     return training, tested, tuple(about)
@@ -232,7 +236,7 @@ def _own_share(train: Any, training: LogRows) -> int:
 
 
 def _steps_of(side: Any, listed: list[Any]) -> OfflineSteps | None:
-    """Return the offline steps, taken once, if all splits share their side information; otherwise None."""
+    """Return the offline steps, computed once, if all splits share their side information; otherwise None."""
     if not isinstance(side, SideInformation):
         return None
     steps = OfflineSteps(side)
@@ -243,7 +247,7 @@ def _steps_of(side: Any, listed: list[Any]) -> OfflineSteps | None:
 
 
 def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> ReplayResult:
-    """Play all splits and return the result of those that are finished."""
+    """Play all splits and return the result of the finished ones."""
     import joblib
 
     cells = splits * len(study.competitors)
@@ -332,26 +336,28 @@ def _checked_tested(test: Any, log: LogRows, n_training: int, half: bool) -> int
 
 
 def _default_horizon(log: LogRows, n_tested: int) -> int:
-    """Return half of the answers that an item has, on average, among the users tested."""
+    """Return half the average number of answers per item among the users tested, at least 1."""
     answers = len(log.rows.items) if log.acceptance is None else float(log.acceptance.sum())
     return max(int(n_tested * answers / (2 * log.n_items * log.n_users)), 1)
 
 
 def _checked_side(side: Any, epsilon: Any, relations: Any) -> Any:
-    """Return side information, or a function that finds it in training ratings."""
+    """Return side information, a function that finds it in training ratings, or None."""
     if isinstance(side, str) and side in _OPTIONS:
         rules = _OPTIONS[side]
         word = relations_of(relations, rules["rule"], epsilon)
         return partial(from_ratings, epsilon=epsilon, relations=word, **rules)
     if relations is not None:
         relations_of(relations)
-        raise InvalidInput(f"relations is for side='interval'; got {relations!r} beside another")
+        raise InvalidInput(f"relations is for side='interval'; got {relations!r} with another side")
     if not isinstance(epsilon, str) or epsilon != "auto":
-        raise InvalidInput(f"epsilon is for side='interval' and side='paper'; got {epsilon!r} beside another")
+        raise InvalidInput(
+            f"epsilon is for side='interval' and side='paper'; got {epsilon!r} with another side"
+        )
     if side is None or isinstance(side, SideInformation) or callable(side):
         return side
     raise InvalidInput(
-        f"side must be {', '.join(map(repr, _OPTIONS))}, a SideInformation, a function that makes one of "
+        f"side must be {', '.join(map(repr, _OPTIONS))}, a SideInformation, a function that makes one from "
         f"training ratings, or None; got {side!r}" + suggest(str(side), _OPTIONS)
     )
 

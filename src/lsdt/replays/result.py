@@ -1,4 +1,4 @@
-"""The result of a replay, and notes on what it assumes and when it means nothing."""
+"""The result of a replay, and notes on what it assumes and when it is not meaningful."""
 
 from __future__ import annotations
 
@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from lsdt.replays.log_rows import LogRows
     from lsdt.replays.splits import Remark, ReplayStudy
 
-FEW = 30  # answers, or equally busy users, below which an average means nothing
-FEW_OF_EACH = 10  # answers of each kind, where there are two, below which a rate means nothing
+# Below these an average is reported as meaningless. 30 and 10 are the usual rules of thumb for the normal
+# approximation to a mean and to a rate; the share of rounds was chosen by judgement.
+FEW = 30  # answers, or equally active users
+FEW_OF_EACH = 10  # answers of each of two kinds, such as click and no click
 FEW_ROUNDS = 0.1  # of the horizon
 
 _ASSUMED = {
     "matrix": (
-        "This holds if whether a user rated an item has nothing to do with the rating. People rate what they "
-        "like: then all rewards are too high, and those of items few people rate the most."
+        "This holds if whether a user rated an item has nothing to do with the rating. If people rate what "
+        "they like, all rewards are too high, most of all those of items that few people rate."
     ),
     "uniform": "This holds if what was shown was chosen at random, whoever the user was.",
     "propensity": (
@@ -39,16 +41,16 @@ _ASSUMED = {
         "chosen for every user."
     ),
 }
-_UNLIKELY = 1e-3  # p value below which items were not chosen uniformly
+_UNLIKELY = 1e-3  # p value below which a note says that items were not chosen uniformly; rarely a false alarm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReplayResult(SimulationResult):
     """Rewards of policies in replays of a log; a replication is a split of the users.
 
-    It is a `SimulationResult`, on the scale of the ratings: ``reward`` is the sum of the answers, ``regret``
-    how much more always playing the best item, in hindsight, would have earned by the items' means among the
-    users tested. Both are NaN at rounds that the log could not answer.
+    It is a `SimulationResult`, on the scale of the ratings: ``reward`` is the sum of the answers, and
+    ``regret`` is how much more the best item in hindsight would have earned, computed from the items' means
+    among the users tested. Both are NaN at rounds that the log could not answer.
 
     Attributes
     ----------
@@ -72,14 +74,14 @@ class ReplayResult(SimulationResult):
     kind = "replay"
 
     def matched(self, policy: Any) -> NDArray[np.int64]:
-        """Return the number of rounds answered in every split."""
+        """Return the number of rounds that were answered in every split."""
         return self.answers.matched[:, self._at(policy)]
 
     def users(self, split: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the users that a split trained on and those that it tested, by their number in the log.
+        """Return the numbers in the log of the users that a split trained on, and of those that it tested.
 
-        With a `test_log`, those tested are numbered in that one. If `chronological`, both are numbered as in
-        ``log.divide_by_time(train)``.
+        With a `test_log`, users tested are numbered as in that log. If `chronological`, both are numbered as
+        in the two logs that ``log.divide_by_time(train)`` returns.
 
         Examples
         --------
@@ -97,7 +99,7 @@ class ReplayResult(SimulationResult):
         return divide_users(rng, n_users, n_training, n_tested, own, in_order)
 
     def played(self, policy: Any) -> NDArray[np.bool_]:
-        """Return for every split whether the policy could play; averages leave out the others."""
+        """Return for every split whether the policy could play; averages are over those splits only."""
         return self.answers.arms[:, self._at(policy)] > 0
 
     def effective(self, policy: Any) -> NDArray[np.float64]:
@@ -120,15 +122,15 @@ class ReplayResult(SimulationResult):
         return not self._lack(self._at(policy))
 
     def _lack(self, column: int) -> str:
-        """Return why the answers of a policy mean nothing, or an empty text."""
+        """Return why the answers of a policy are too few to mean anything, or an empty text."""
         ends = tuple(self.problem["scale"]) if self.problem.get("two_valued") else None
         return too_few(self.answers, column, self.horizon, ends)
 
     def _overlap(self, t: int | None = None) -> NDArray[np.float64]:
         """Return, for every policy, an upper bound on the share of its data that two splits have in common.
 
-        It is the share of the answers, of the users that answered, or of the users that were trained on,
-        whichever is the largest.
+        It is the largest of three shares: of the answers, of the users that answered, and of the users
+        trained on.
         """
         share = self.answers.overlap.mean(axis=0)
         if t is not None:
@@ -140,7 +142,7 @@ class ReplayResult(SimulationResult):
 
     @property
     def _share_trained(self) -> float:
-        """The share of the users that is trained on; 0 for a separate training log, which is not drawn."""
+        """The share of the users that is trained on; 0 if the training log is separate."""
         if "training_users" in self.problem:
             return 0.0
         return float(self.problem["trained_on"] / self.problem["users"])
@@ -150,10 +152,10 @@ class ReplayResult(SimulationResult):
         return split_intervals(values, self.answers.arms > 0, np.zeros(values.shape[1]))[0]
 
     def summary(self, t: int | None = None) -> pd.DataFrame:
-        """Return one row per policy: mean reward of a round with its 95% interval, regret, answers.
+        """Return one row per policy: mean reward per round with its 95% interval, regret, number of answers.
 
-        Intervals stay within the scale of the ratings. ``enough`` says whether the average means anything,
-        and ``reason`` why it does not, or why a number is missing.
+        Intervals stay within the scale of the ratings. ``enough`` says whether there were enough answers for
+        the average to mean anything, and ``reason`` why not, or why a number is missing.
 
         Parameters
         ----------
@@ -185,7 +187,7 @@ class ReplayResult(SimulationResult):
         return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
 
     def _reason(self, column: int, t: int | None, mean: float) -> str:
-        """Return why numbers of a policy are missing or mean nothing, or an empty text."""
+        """Return why numbers of a policy are missing or not meaningful, or an empty text."""
         lack = self._lack(column)
         if lack:
             return lack
@@ -195,10 +197,10 @@ class ReplayResult(SimulationResult):
         return "it played in one split: there is no interval" if played < 2 else ""
 
     def difference(self, first: Any, second: Any, of: str = "reward") -> pd.DataFrame:
-        """Return by how much `first` is above `second` per round, paired by split, with its 95% interval.
+        """Return the reward per round of `first` minus that of `second`, with its 95% interval over splits.
 
-        A row is a checkpoint; rounds that one of the two could not play in some split are NaN. `of` is
-        ``'reward'``, or ``'regret'``, of which less is better.
+        There is one row per checkpoint, NaN if one of the two did not reach it in some split. With
+        ``of='regret'`` the regrets are compared, where less is better.
         """
         import pandas as pd
 
@@ -212,7 +214,7 @@ class ReplayResult(SimulationResult):
         return self._interval(self.regret(policy), [self._at(policy)])
 
     def _interval(self, values: NDArray[np.float64], columns: list[int]) -> tuple[NDArray[np.float64], ...]:
-        """Return mean and interval at the checkpoints of values that depend on these policies."""
+        """Return mean and interval, at the checkpoints, of values that depend on the policies `columns`."""
         overlap = np.array([self._overlap(t)[columns].max() for t in self.checkpoints.tolist()])
         played = (self.answers.arms[:, columns] > 0).all(axis=1)
         return split_interval(values[played], overlap)
@@ -220,11 +222,11 @@ class ReplayResult(SimulationResult):
     def estimates(self) -> pd.DataFrame:
         """Return the value, on the users tested, of what each policy has learned in training.
 
-        That is the item that it settles on; a policy that draws its choice at random, such as ``ts``, keeps
-        drawing with its probabilities after training. For a log with propensities: one row per policy and
-        estimator, ``ips``, ``snips`` or ``dr``, with the effective number of events. The 95% intervals add
-        the variance over the users tested, whom all splits share, and that over the users trained on, whom
-        they share in part.
+        That is the value of the item that it settles on, or, for a policy that draws its choice at random
+        such as ``ts``, of playing with the probabilities that it has after training. It needs a log with
+        propensities, and has one row per policy and estimator (``ips``, ``snips`` or ``dr``) with the
+        effective number of events. The 95% intervals add the variance due to the users tested, who are the
+        same in all splits, and that due to the users trained on, who are partly the same.
         """
         import pandas as pd
 
@@ -270,11 +272,11 @@ def split_interval(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return mean, lower and upper end of the 95% interval over splits of the same users.
 
-    Splits share users, so that their results vary less among themselves than results of new users would. If
-    two splits have a share rho of the users that matter in common, the variance v among n splits is (1 - rho)
-    times that of a single one, and the variance of their mean v (1 / n + rho / (1 - rho)) (Nadeau and Bengio,
-    2003, who divide the data into parts to train and to test on), plus the variance that is `shared` by all
-    splits. Student's t has n - 1 degrees.
+    Splits share users, so their results vary less among themselves than results of new users would. If two
+    splits have a share rho (`overlap`) of the relevant users in common, the variance v among n splits is (1 -
+    rho) times that of a single one, and the variance of their mean is v (1 / n + rho / (1 - rho)) (Nadeau and
+    Bengio, 2003, for splits into training and test data), plus the variance `shared` by all splits. Student's
+    t has n - 1 degrees of freedom.
     """
     from scipy.special import stdtrit
 
@@ -296,9 +298,9 @@ def within_scale(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the ends of intervals around means, kept within the scale.
 
-    The half-widths are converted to log-odds by the slope at the mean, and the ends converted back. For a
-    mean at an end of the scale, where nothing varies, the interval is that of `effective` equal answers: for
-    0 successes in n tries it ends at ``1 - 0.025^(1/n)``.
+    The half-widths `half` are converted to log-odds by the slope at the mean, and the ends converted back.
+    For a mean at an end of the scale, where nothing varies, the interval is that of `effective` equal
+    answers: for 0 successes in n tries it ends at ``1 - 0.025^(1/n)``.
     """
     from scipy.special import expit, logit
 
@@ -326,18 +328,18 @@ def split_intervals(
 
 
 def too_few(answers: ReplayAnswers, column: int, horizon: int, ends: tuple[float, float] | None) -> str:
-    """Return why the answers of a policy mean nothing, or an empty text.
+    """Return why the answers of a policy are too few to mean anything, or an empty text.
 
-    `ends` are the two values of the answers, such as no click and click; None if they have more.
+    `ends` are the two values that answers have, such as no click and click; None if there are more values.
     """
     played = answers.arms[:, column] > 0
     if not played.any():
         return f"0 of {horizon:,} rounds were answered: it could not play"
     matched, effective = (float(part[played, column].mean()) for part in (answers.matched, answers.effective))
     if matched < FEW:
-        return f"{matched:.0f} of {horizon:,} rounds were answered, on average, and {FEW} are the least"
+        return f"{matched:.0f} of {horizon:,} rounds were answered, on average; at least {FEW} are needed"
     if effective < FEW:
-        return f"the answers are worth {effective:.0f} users, on average, and {FEW} are the least"
+        return f"the answers are worth {effective:.0f} users, on average; at least {FEW} are needed"
     if matched < FEW_ROUNDS * horizon:
         return f"{matched:,.0f} of {horizon:,} rounds were answered, on average: less than {FEW_ROUNDS:.0%}"
     if ends is None:
@@ -347,8 +349,8 @@ def too_few(answers: ReplayAnswers, column: int, horizon: int, ends: tuple[float
     for count, value in ((above, high), (matched - above, low)):
         if count < FEW_OF_EACH:
             return (
-                f"a split has {count:.1f} answers of {value:g}, on average, and {FEW_OF_EACH} are the least: "
-                "ask for more rounds (horizon)"
+                f"a split has {count:.1f} answers of {value:g}, on average; at least {FEW_OF_EACH} are "
+                "needed: ask for more rounds (horizon)"
             )
     return ""
 
@@ -356,7 +358,7 @@ def too_few(answers: ReplayAnswers, column: int, horizon: int, ends: tuple[float
 def notes_of(
     study: ReplayStudy, answers: ReplayAnswers, remarks: dict[int, list[Remark]]
 ) -> tuple[list[str], list[str]]:
-    """Return notes on how to read a replay, and warnings that an answer means nothing."""
+    """Return notes on how to read a replay, and warnings about answers that mean nothing."""
     serious, notes = _failures(study, answers, remarks), [_ASSUMED[study.log.method]]
     for column, competitor in enumerate(study.competitors):
         played = answers.arms[:, column] > 0
@@ -371,13 +373,13 @@ def notes_of(
             least = int(answers.matched[played, column].min())
             notes.append(
                 f"The log ended before {competitor.label!r} had played {study.horizon:,} rounds in {short} "
-                f"of {len(answers.matched)} splits, after {least:,} at the least: compare it with the others "
-                "at a number of rounds that all have played, or ask for fewer."
+                f"of {len(answers.matched)} splits, in one of them after {least:,}: compare it with the "
+                "others at a number of rounds that all have played, or ask for fewer rounds."
             )
     if isinstance(study.side, SideInformation):
         notes.append(
-            "The side information is the same in all splits: if it was made from this log, the users tested "
-            "on had a part in it, and rewards on the candidates are too high."
+            "The side information is the same in all splits: if it was made from this log, it used the users "
+            "tested on, and rewards on the candidates are too high."
         )
     serious += _without_relations(study, answers, every=True)
     notes += _without_relations(study, answers, every=False)
@@ -387,7 +389,7 @@ def notes_of(
 
 
 def _failures(study: ReplayStudy, answers: ReplayAnswers, remarks: dict[int, list[Remark]]) -> list[str]:
-    """Report the policies that could not play, and those that had to play without relations."""
+    """Return warnings about policies that could not play, or had to play without relations."""
     said, splits = [], counted(len(answers.arms), "split")
     listed = [(number, remark) for number in sorted(remarks) for remark in remarks[number]]
     for column, competitor in enumerate(study.competitors):
@@ -417,19 +419,19 @@ _HELP = "Train on more users (train), or keep fewer items (min_ratings or top of
 
 
 def _without_relations(study: ReplayStudy, answers: ReplayAnswers, *, every: bool) -> list[str]:
-    """Report splits without relations: with `every` only if all are without, otherwise only if some are."""
+    """Return a note on splits without relations: if all have none (`every`), or if only some have none."""
     without = answers.relations[:, 0] == 0
     if not without.any() or without.all() != every:
         return []
     many = f"in {int(without.sum())} of {counted(len(without), 'split')}"
     return [
-        f"the {study.n_training:,} users trained on decide no relation of any two items {many}, where all "
-        f"policies play on all items. {_HELP}, or decide without confidence (side='paper')"
+        f"the {study.n_training:,} users trained on decide no relation between any two items {many}, where "
+        f"all policies play on all items. {_HELP}, or decide without confidence (side='paper')"
     ]
 
 
 def _is_of_ranges(study: ReplayStudy) -> bool:
-    """Return whether the relations are ranges alone, as far as can be told before they are found."""
+    """Return whether the relations are, or will be when they are found, ranges only."""
     if isinstance(study.side, SideInformation):
         return study.side.ranges is not None and study.side.n_similar + study.side.n_dissimilar == 0
     by_rule = getattr(study.side, "func", None) is from_ratings
@@ -439,7 +441,7 @@ def _is_of_ranges(study: ReplayStudy) -> bool:
 def _notes_on_candidates(
     study: ReplayStudy, answers: ReplayAnswers, remarks: dict[int, list[Remark]]
 ) -> list[str]:
-    """Report the policies that should play on the candidates but played on all items."""
+    """Return a note on policies that were meant to play on the candidates but played on all items."""
     contradicted = {remark.column for said in remarks.values() for remark in said}
     on_all = [
         competitor
@@ -452,9 +454,9 @@ def _notes_on_candidates(
     if blind:
         names = ", ".join(repr(each.label) for each in blind)
         return [
-            f"{names} played on all {study.log.n_items:,} items: {blind[0].on!r} reads ranges as near or "
-            "far pairs only, without their direction. Play on what the order of the items leaves, as in "
-            "ts@order."
+            f"{names} played on all {study.log.n_items:,} items: {blind[0].on!r} uses ranges only as near or "
+            "far pairs, without their direction. Play on the candidates that the order of the items leaves, "
+            "as in ts@order."
         ]
     same = [repr(each.label) for each in on_all]
     if not same or (answers.relations == 0).all():  # already reported
@@ -464,13 +466,13 @@ def _notes_on_candidates(
     decided = f"on average {found.mean():,.0f} of {counted(pairs, 'pair')} of items are decided, and "
     return [
         f"All {study.log.n_items:,} items are candidates in every split, and {', '.join(same)} played on all "
-        f"of them: {decided if (found >= 0).all() else ''}the relations exclude nobody. "
+        f"of them: {decided if (found >= 0).all() else ''}the relations exclude none. "
         f"{_HELP}, or decide without confidence (side='paper')."
     ]
 
 
 def _notes_on_priors(study: ReplayStudy) -> list[str]:
-    """Report the policies that learn the ratings from which their relations were found."""
+    """Return a note on policies that learned the ratings from which their relations were found."""
     if study.side is None or isinstance(study.side, SideInformation):
         return []
     twice = [
@@ -482,7 +484,7 @@ def _notes_on_priors(study: ReplayStudy) -> list[str]:
         return []
     return [
         f"{', '.join(twice)} learned the ratings from which the relations were found: these count twice, and "
-        "so does what they get wrong by chance."
+        "so do their chance errors."
     ]
 
 
@@ -491,14 +493,14 @@ def _notes_on_events(log: LogRows) -> list[str]:
         chance = _chance_of_uniform(np.bincount(log.rows.items, minlength=log.n_items))
         if chance < _UNLIKELY:
             return [
-                "Items were not shown equally often, which chance alone would bring about with probability "
-                f"{chance:.1g}. That does no harm as long as what was shown did not depend on the user; "
+                "Items were not shown equally often; by chance alone that would happen with probability "
+                f"{chance:.1g}. It does no harm as long as what was shown did not depend on the user; "
                 "otherwise use propensities."
             ]
     chances = getattr(log.source, "propensities", None)
     if log.method == "propensity" and chances is not None and log.clip > 0.0:
         cut = float((chances < log.clip).mean())
-        return [f"{cut:.1%} of the events have a propensity below the clip {log.clip:g}: they bias it."]
+        return [f"{cut:.1%} of the events have a propensity below the clip {log.clip:g}: this adds a bias."]
     return []
 
 

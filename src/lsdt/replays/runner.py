@@ -1,11 +1,12 @@
-"""One policy replayed on recorded ratings (Li et al. 2010, 2011).
+"""Replay of one policy on recorded ratings (Li et al. 2010, 2011).
 
 Users come in a given order. The policy chooses an item; the next user who has rated it answers with that
-rating, and the users passed over are spent. If the users come in a random order, and whether a user rated an
-item has nothing to do with the rating, what a policy earns per round is what it would have earned live.
+rating, and users passed over are not asked again. If the users come in a random order, and whether a user
+rated an item has nothing to do with the rating, the expected reward per round is the one that the policy
+would have earned live.
 
-Logged events are the same thing with one rating for every user: the policy keeps its choice until an event
-shows that item.
+Logged events are handled as users with one rating each: the policy keeps its choice until an event shows that
+item.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from lsdt.policies import ReadyPolicy
 
-_STEPS = 20_000_000  # rounds times arms between two calls of `stop`
+_STEPS = 20_000_000  # rounds times arms between two calls of `stop`: well under a second for most policies
 
 
 class UserRows(NamedTuple):
@@ -47,13 +48,13 @@ class ReplayHistory:
     Attributes
     ----------
     items : array of int
-        What was played.
+        The item played.
     users : array of int
-        Who answered.
+        The user who answered, as a row of the log.
     rewards : array of float
         The ratings.
     spent : int
-        Users that came, including those passed over.
+        Number of users consumed, including those passed over.
     horizon : int
         Number of rounds requested.
     """
@@ -82,19 +83,19 @@ def replay_once(
     order: ArrayLike | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> ReplayHistory:
-    """Play a policy on recorded ratings, once; `lsdt.replay` does it for many policies and splits of users.
+    """Replay a policy once on recorded ratings; `lsdt.replay` does so for many policies and splits of users.
 
     Parameters
     ----------
     ready : ReadyPolicy
-        A policy before its first round, as `Policy.begin` returns it, or after it learned a prior. Its
-        player is any object with ``select()`` and ``update(arm, reward)``; compiled ones run in one loop.
+        A policy before its first round, as returned by `Policy.begin`, possibly after learning a prior. Its
+        player is any object with ``select()`` and ``update(arm, reward)``; compiled players run in one loop.
     ratings : RatingLog, or array_like of shape (users, items)
-        NaN where a user did not rate an item. A log is the fastest: it needs no conversion.
+        NaN where a user did not rate an item. A log is faster, as it needs no conversion.
     horizon : int
         Number of rounds; fewer are played when the users run out.
     order : array_like of int, optional
-        The users that come, in that order; by default all of them in the order of the rows.
+        The users in the order in which they come; by default all of them, in the order of the rows.
     stop : callable, optional
         Called from time to time; when it returns True the replay ends.
 
@@ -133,7 +134,7 @@ def replay_once(
         _replay_in_python(ready.player, replay_log, trace)
     answered, spent = map(int, trace.clock)
     if spent < 0:
-        checked_choice(answered, len(ready.arms))  # compiled code leaves an invalid arm here
+        checked_choice(answered, len(ready.arms))  # compiled code reports an invalid arm here
     return ReplayHistory(
         trace.items[:answered], trace.users[:answered], trace.rewards[:answered], spent, rounds
     )
@@ -142,7 +143,7 @@ def replay_once(
 def _replay_compiled(
     player: Player, replay_log: ReplayLog, trace: ReplayTrace, stop: Callable[[], bool] | None
 ) -> None:
-    """Play in one compiled loop, or in several that `stop` can interrupt."""
+    """Play in one compiled loop; with `stop`, in several, between which it may interrupt."""
     room = len(trace.rewards)
     chunk = room if stop is None else max(_STEPS // len(replay_log.arms), 1)
     while True:
@@ -154,7 +155,7 @@ def _replay_compiled(
 
 
 def _replay_in_python(player: Any, replay_log: ReplayLog, trace: ReplayTrace) -> None:
-    """Play round by round, for players in plain Python."""
+    """Play round by round, for a player in plain Python."""
     arms, gone, answered = replay_log.arms, 0, 0
     while answered < len(trace.rewards) and gone < len(replay_log.order):
         chosen = checked_choice(player.select(), len(arms))
@@ -205,7 +206,7 @@ def _rows_of(ratings: Any, last: int) -> UserRows:
     else:
         rows, n_items = _rows_of_table(ratings)
     if n_items <= last:
-        raise InvalidInput(f"the policy plays item {last} and there are {n_items} items rated")
+        raise InvalidInput(f"the policy plays item {last}, but the ratings are of {n_items} items")
     return rows
 
 
@@ -222,7 +223,7 @@ def _rows_of_table(ratings: ArrayLike) -> tuple[UserRows, int]:
 
 
 def compiled_rows(rows: UserRows) -> UserRows:
-    """Return rows with the types that compiled code takes."""
+    """Return read-only rows with the dtypes that compiled code expects."""
     return UserRows(
         _read_only(rows.starts, np.int64),
         _read_only(rows.items, np.int32),

@@ -1,4 +1,4 @@
-"""One split of the users: side information from some, policies replayed on the others."""
+"""One split of the users: side information from some of them, policies replayed on others."""
 
 from __future__ import annotations
 
@@ -35,15 +35,17 @@ if TYPE_CHECKING:
     SideOf = Callable[[RatingLog], SideInformation]
 
 WHOLE = ("matched", "spent", "arms", "relations", "choice")  # answers that are whole numbers
-_DRAWS = 4_000  # of a policy's choice after training, to estimate its probability of playing each item
-BOUNDED = RewardModel("bernoulli", 0.5)  # what is known of ratings from 0 to 1
+# Draws of a policy's choice after training, to estimate the probability of playing each item: the standard
+# error is below 0.008.
+_DRAWS = 4_000
+BOUNDED = RewardModel("bernoulli", 0.5)  # all that policies know about ratings from 0 to 1
 
 
 class Remark(NamedTuple):
-    """What went wrong for one policy of a split.
+    """A problem that one policy had on a split.
 
-    If the relations contradict one another (`contradicts`), it played on all items, unless it could not play
-    at all.
+    If the relations contradict one another (`contradicts`), the policy played on all items instead, unless it
+    could not play at all (`played`).
     """
 
     column: int
@@ -53,7 +55,7 @@ class Remark(NamedTuple):
 
 
 class ReplayStudy(NamedTuple):
-    """A whole replay, as every worker gets it."""
+    """The settings of a replay, as sent to every worker."""
 
     log: LogRows
     competitors: list[Competitor]
@@ -66,8 +68,8 @@ class ReplayStudy(NamedTuple):
     seed: int
     token: Token
     notes: tuple[str, ...] = ()
-    training: LogRows | None = None  # if it is a separate log
-    in_order: bool = False  # of time
+    training: LogRows | None = None  # the separate log to train on, if there is one
+    in_order: bool = False  # whether users come in the order of time
     steps: OfflineSteps | None = None  # if all splits have the same side information
 
     @property
@@ -84,12 +86,14 @@ class ReplayStudy(NamedTuple):
 class ReplayAnswers(NamedTuple):
     """How many answers the log gave, and estimates from them: arrays over (split, policy).
 
-    ``matched`` rounds were answered after ``spent`` users or events; ``effective`` is how many equally busy
-    users are worth as much, ``earned`` the sum of all answers, ``overlap`` the share of the data that
-    another split is expected to use too. The policy played on ``arms`` items; ``relations`` is how many were
-    found in training, -1 if none were looked for. For propensities only: ``choice``, the item that the policy
-    settles on in training, and its value by the three estimators of `off_policy`, with standard errors; for a
-    policy that draws its choice at random, the value of its probabilities after training.
+    ``matched`` rounds were answered by ``spent`` users or events, including those passed over. ``effective``
+    is the effective number of users that answered (see `kish`), ``earned`` the sum of all answers,
+    ``overlap`` the share of the data that another split is expected to use too. The policy played on ``arms``
+    items; ``relations`` is the number found in training, -1 if none were looked for. For logs with
+    propensities only: ``choice``, the item that the policy settles on in training, and its value by the three
+    estimators of `off_policy`, with standard errors and the effective number of events
+    (``weights_effective``); for a policy that draws its choice at random, the value of its probabilities
+    after training.
     """
 
     matched: NDArray[np.int64]
@@ -116,8 +120,9 @@ class ReplayAnswers(NamedTuple):
 class Split(NamedTuple):
     """One split of the users, the same for all policies.
 
-    ``order`` are the rows that come in the test, ``prior`` the ratings of the users trained on, ``means``
-    the mean of every item among the users tested; the tallies are those of the users trained on.
+    ``training`` are the users trained on. ``order`` holds the rows replayed in the test, ``training_order``
+    those replayed in training, ``prior`` the ratings of the users trained on, ``means`` the mean of every
+    item among the users tested, and the counts and sums are those of the users trained on.
     """
 
     number: int
@@ -149,10 +154,10 @@ def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, ReplayAnsw
 
 
 def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, ReplayAnswers, list[Remark]]:
-    """Replay all policies on one split: the job of a worker.
+    """Replay all policies on one split, in a worker; return its number, results and remarks.
 
     A policy that cannot play with the side information of this split is left out; if the relations contradict
-    one another, it plays without them.
+    one another, it plays without them. The remarks report both.
     """
     stop = event_of(study.token)
     split = _draw_split(study, number)
@@ -190,10 +195,11 @@ def divide_users(
     training_users: int | None = None,
     in_order: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Shuffle the users; return the first to train on, and the last to test, whatever `n_training` is.
+    """Shuffle the users and return those to train on, the first ones, and those to test on, the last ones.
 
-    With `training_users`, a separate log to train on, its users are shuffled by themselves. With `in_order`,
-    the users tested keep the order of time.
+    The users tested do not depend on `n_training`. If there is a separate training log, with
+    `training_users` users, those are shuffled by themselves. With `in_order`, the users tested are in the
+    order of time.
     """
     users = rng.permutation(n_users)
     tested = users[n_users - n_tested :]
@@ -207,7 +213,7 @@ def split_generator(seed: int, number: int) -> np.random.Generator:
 
 
 def _draw_split(study: ReplayStudy, number: int) -> Split:
-    """Divide the users at random, and shuffle the rows of those tested."""
+    """Return a split with users divided at random, and with their rows in the order in which they come."""
     log = study.log
     rng = split_generator(study.seed, number)
     own = None if study.training is None else study.training.n_users
@@ -245,7 +251,7 @@ def _is_found(study: ReplayStudy) -> bool:
 def _count_relations(side: SideInformation) -> int:
     """Return the number of relations; ranges count only if at least one of them orders its pair.
 
-    If none does, equal means satisfy all ranges: nothing is known of which item is the best.
+    If none does, equal means satisfy all ranges, which then say nothing about which item is best.
     """
     ranges = 0
     if side.ranges is not None and len(side.ranges.ordered_pairs()):
@@ -254,7 +260,7 @@ def _count_relations(side: SideInformation) -> int:
 
 
 def _side(study: ReplayStudy, split: Split) -> SideInformation:
-    """Return the side information of a split; without relations if no policy uses it, or none are found."""
+    """Return the side information of a split, empty if no policy uses it or no relations are found."""
     if isinstance(study.side, SideInformation):
         return study.side
     if study.side is None or not _is_found(study):
@@ -266,7 +272,7 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
         return SideInformation(study.log.n_items, arm_ids=study.log.item_ids, epsilon=1.0)
     except InvalidInput as error:
         raise InvalidInput(
-            f"no side information out of the {len(split.training):,} users trained on in split "
+            f"no side information from the {len(split.training):,} users trained on in split "
             f"{split.number}: {error}. Train on more, or give side=None"
         ) from None
     check_kind(side, SideInformation, "side must return a SideInformation")
@@ -276,19 +282,19 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
 def _choose_item(
     study: ReplayStudy, split: Split, competitor: Competitor, side: SideInformation
 ) -> Competitor:
-    """Return the policy; for `best_training_mean`, one that always plays the best item of this training."""
+    """Return the policy itself; for `best_training_mean`, one that always plays the best item in training."""
     if not isinstance(competitor, BestTrainingMean):
         return competitor
     playable = np.zeros(study.log.n_items, bool)
     playable[study.log.items_of(side)] = True
     best = best_known(split.counts_trained, split.sums_trained, playable)
     if best < 0:
-        raise InvalidInput(f"nobody in training rated any arm (in split {split.number}); use a larger train")
+        raise InvalidInput(f"no user trained on rated any arm (in split {split.number}); use a larger train")
     return Always(study.log.item_ids[best], competitor.label)
 
 
 class _PolicyOnSplit(NamedTuple):
-    """One policy on one split."""
+    """One policy on one split of the users."""
 
     study: ReplayStudy
     split: Split
@@ -359,8 +365,8 @@ class _PolicyOnSplit(NamedTuple):
     def _choice(self, known: Prior | None) -> tuple[int, NDArray[np.float64]]:
         """Return the item the policy settles on in training, and how likely it then is to play each item.
 
-        It settles on the best item that it met. A policy that draws its choice at random keeps drawing, with
-        the probabilities that it has after training.
+        It settles on the best item that it has seen, and then always plays it. A policy that draws its choice
+        at random keeps drawing, with the probabilities that it has after training.
         """
         log = self.study.log
         if isinstance(self.competitor, Always):
@@ -394,7 +400,7 @@ class _PolicyOnSplit(NamedTuple):
         if log.weights is None or not probabilities.any():
             return (*(math.nan,) * 6, 0.0)
         rows, counts, sums = split.tested_rows, split.counts_trained, split.sums_trained
-        # The model may be anything: an item without ratings in training counts as the mean of all.
+        # Any model is valid: an item without ratings in training gets the mean of all ratings.
         overall = float(sums.sum()) / max(int(counts.sum()), 1)
         model = np.divide(sums, counts, out=np.full(log.n_items, overall), where=counts > 0)
         shown, users = log.rows.items[rows], log.owners_of(rows)
@@ -420,7 +426,7 @@ def _always(item: int, n_items: int) -> NDArray[np.float64]:
 
 
 def load_compiled(study: ReplayStudy) -> None:
-    """Compile or load the code of every policy before timing starts, on a user who rated nothing."""
+    """Compile or load the code of every policy before timing starts, on a user without ratings."""
     nobody = UserRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
     tiny = from_means([0.5], 1.0)
     for competitor in study.competitors:

@@ -1,7 +1,7 @@
 """Simulation: many replications of a problem, played by many policies.
 
-`simulate` is the entry, `study` plays a replication, `competitors` puts all kinds of policies behind one
-interface, `result` is the answer and `result_files` its folder on disk.
+`simulate` is the entry point, `study` plays blocks of replications, `competitors` puts all kinds of policies
+behind one interface, `result` holds the answer and `result_files` saves it in a folder.
 """
 
 import lazy_loader

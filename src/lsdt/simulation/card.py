@@ -13,13 +13,14 @@ from lsdt.errors import counted
 if TYPE_CHECKING:
     from lsdt.simulation.result import SimulationResult
 
-_MOST_PANELS = 12
-_MOST_VALUES = 2_000_000  # of one study; with more, the card has neither curves nor table
+_MOST_PANELS = 12  # policies drawn; chosen by eye, so that a card fits on one screen
+# Recorded regrets of one study; with more, the card shows neither curves nor a table, so that it stays quick.
+_MOST_VALUES = 2_000_000
 _COLUMNS = ("regret", "low", "high", "reward", "enough")
 
 
 def result_card(result: SimulationResult) -> Html:
-    """Return a card with the regret of every policy over the rounds, and its interval."""
+    """Return a card with curves of regret and their intervals for the first policies, and a table of all."""
     runs = counted(result.replications, "split" if result.kind == "replay" else "replication")
     state = f", of {result.requested:,} that were asked for" if result.partial else ""
     labels = result.policies[:_MOST_PANELS]

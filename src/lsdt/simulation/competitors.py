@@ -1,4 +1,4 @@
-"""The policies of a study: compiled ones, and objects in plain Python, behind one interface."""
+"""The policies of a study: compiled policies, and objects in plain Python, behind one interface."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Competitor(Protocol):
 
     @property
     def on(self) -> str:
-        """The arms it plays on."""
+        """The arms it plays on: all, or the candidates of a method."""
 
     @property
     def uses_horizon(self) -> bool:
@@ -47,11 +47,11 @@ class Competitor(Protocol):
 
     @property
     def prior_weight(self) -> float | None:
-        """The weight of known rewards before its first round; None leaves it to the study."""
+        """The weight it gives to rewards known before the first round; None for the study's weight."""
 
     @property
     def why_no_prior(self) -> str:
-        """Why it cannot start with known rewards; empty if it can."""
+        """The reason why it cannot start with known rewards; empty if it can."""
 
     def describe(self, rewards: RewardModel) -> dict[str, Any]:
         """Return the policy as plain data."""
@@ -68,7 +68,7 @@ class Competitor(Protocol):
 
 
 class PythonPolicy:
-    """A user's policy in plain Python, a new one for every replication.
+    """A user's policy in plain Python; every replication gets a new object.
 
     It is a function or class that is called with a `Situation` and a NumPy Generator and returns an object
     with ``select()`` and ``update(arm, reward)``, or such an object itself, which is copied. With an
@@ -115,7 +115,7 @@ class PythonPolicy:
         stream: Array,
         found: CandidateSet | None,
     ) -> ReadyPolicy:
-        """Make the object for one replication."""
+        """Return a new object for one replication."""
         arms = np.arange(side.n_arms) if found is None else found.arms
         if self._ready:
             player = copy.deepcopy(self._source)
@@ -157,8 +157,9 @@ class BestTrainingMean:
 def best_training_mean() -> BestTrainingMean:
     """Return a policy of `lsdt.replay` that always plays the item with the best mean in training.
 
-    That is what one would do without a bandit, and the first thing to compare with. So that one lucky rating
-    does not win, a mean is taken together with two ratings of the overall mean, as `Agent.best` does.
+    That is what one would do without a bandit, so it is the first baseline to compare with. As in
+    `Agent.best`, two ratings of the overall mean are added to each item, so that one lucky rating does not
+    win.
     """
     return BestTrainingMean()
 
@@ -186,7 +187,7 @@ def _parse(word: str) -> Competitor:
 
 
 def checked_competitors(policies: Any) -> list[Competitor]:
-    """Return the policies of a study, checked; their labels must differ."""
+    """Return the policies of a study as a list, or raise `InvalidInput`; their labels must differ."""
     single = (
         isinstance(policies, (str, Policy)) or not hasattr(policies, "__iter__") or np.shape(policies) == ()
     )

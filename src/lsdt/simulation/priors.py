@@ -55,7 +55,7 @@ def checked_prior(
         return StudyPrior(per_arm, None, weight)
     if not getattr(problem, "fixed", True):
         raise InvalidInput(
-            "this problem has other means in every replication, and known rewards fit one of them at most; "
+            "this problem draws other means in every replication, so the same known rewards cannot fit them; "
             "give prior=n for n rewards of every arm, or use fixed=True"
         )
     instance = problem.draw(seed, 0)
@@ -63,7 +63,7 @@ def checked_prior(
 
 
 def draw_prior(prior: StudyPrior, instance: Instance, seed: int, replication: int) -> Prior:
-    """Return the known rewards of one replication: one of every arm, then another of every arm, ..."""
+    """Return the known rewards of one replication: those given, or drawn in turn from every arm."""
     rewards, n_arms = instance.rewards, len(instance.means)
     if prior.given is not None:
         return prior.given
@@ -84,7 +84,7 @@ def draw_prior(prior: StudyPrior, instance: Instance, seed: int, replication: in
 def learn_prior(
     ready: ReadyPolicy, competitor: Competitor, prior: Prior, weight: float, seed: int, replication: int
 ) -> None:
-    """Let a policy learn the known rewards, each with a probability equal to the weight of its prior."""
+    """Let a policy learn each known reward with a probability equal to its weight."""
     own = weight_of_prior(competitor, weight)
     if own > 0.0:
         learn_rewards(ready, *prior.thinned(own, seed, replication, Purpose.THINNING))

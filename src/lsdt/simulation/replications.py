@@ -1,6 +1,6 @@
-"""Replications, each one draw of the problem, and the policies ready for their first round.
+"""Replications, each one draw of the problem, and the policies that are made ready for their first round.
 
-If policies need only the means, many replications are drawn and prepared together by a few NumPy calls;
+If the policies need only the means, many replications are drawn and prepared together by a few NumPy calls;
 otherwise one after the other, so that no two large problems are in memory at once.
 """
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from lsdt.simulation.competitors import Competitor
     from lsdt.simulation.study import Study
 
-_NO_SIDE: Any = None  # where no policy reads it
+_NO_SIDE: Any = None  # in place of side information that no policy reads
+# Streams made at once: enough to share the cost of a NumPy call, few enough to waste little in a short study.
 _CHUNK_STREAMS = 256
 
 
@@ -51,7 +52,7 @@ class Replication(NamedTuple):
 def draw_replications(
     study: Study, numbers: range, means: NDArray[np.float64] | None
 ) -> Iterator[Replication]:
-    """Yield the replications `numbers`; if `means` are given, with those and without side information."""
+    """Yield the replications `numbers`; if `means` are given, use these and omit side information."""
     problem, seed = study.problem, study.seed
     gaps = None if means is None else means.max(axis=1, keepdims=True) - means
     for row, number in enumerate(numbers):
@@ -73,14 +74,14 @@ def draw_replications(
 
 @lru_cache(maxsize=16)
 def _chunk_of_streams(seed: int, chunk: int, purpose: int) -> Array:
-    """Return the streams of a chunk of replications; cached, since blocks may be smaller than a chunk."""
+    """Return the streams of a chunk of replications; cached because blocks may be smaller than a chunk."""
     streams = new_streams(seed, range(chunk * _CHUNK_STREAMS, (chunk + 1) * _CHUNK_STREAMS), purpose)
     streams.flags.writeable = False
     return streams
 
 
 def _stream_of(seed: int, number: int, purpose: int) -> Array:
-    """Return a stream of a replication, read-only: policies and totals advance copies."""
+    """Return a replication's stream, read-only, because policies and totals advance their own copies."""
     chunk, row = divmod(number, _CHUNK_STREAMS)
     stream: Array = _chunk_of_streams(seed, chunk, purpose)[row]
     return stream
@@ -101,11 +102,11 @@ def _checked_instance(instance: Any, n_arms: int) -> Instance:
 
 
 class PolicyFactory:
-    """Policies, ready for their first round.
+    """Makes policies that are ready for their first round.
 
-    A policy that depends on its arms only by their number is made once for each number, and copied. With
-    complete information from means, the offline steps of many replications are taken together, and policies
-    that support it are made together.
+    A policy that depends only on the number of its arms is made once for each number, and copied. With
+    complete information from means, the offline steps of many replications are computed together, and
+    policies that support it are made together.
     """
 
     def __init__(self, study: Study) -> None:
@@ -116,12 +117,12 @@ class PolicyFactory:
         self._draws_means = isinstance(problem, UniformProblem) and study.prior is None
         self._is_complete = isinstance(problem, UniformProblem) and problem.is_complete
         self._on_classes: list[Policy] = []
-        self._looks = False
+        self._needs_side = False
         for competitor in study.competitors:
             if isinstance(competitor, Policy) and self._begins_on_classes(competitor):
                 self._on_classes.append(competitor)
             else:
-                self._looks |= competitor.uses_side or not isinstance(competitor, Policy)
+                self._needs_side |= competitor.uses_side or not isinstance(competitor, Policy)
 
     def _begins_on_classes(self, policy: Policy) -> bool:
         """Return whether a policy can be made from the classes of its candidates alone."""
@@ -130,18 +131,18 @@ class PolicyFactory:
         once = not (self._study.per_horizon and policy.uses_horizon)
         return once and (policy.counts_arms_only or policy.prepares_many)
 
-    def take(self, numbers: range) -> NDArray[np.float64] | None:
-        """Prepare policies for some replications where possible; return the means if no policy needs more."""
+    def prepare(self, numbers: range) -> NDArray[np.float64] | None:
+        """Make policies for these replications where possible; return the means if no policy needs more."""
         self._ready.clear()
         problem = self._study.problem
         if not isinstance(problem, UniformProblem) or not self._draws_means:
             return None
-        if self._looks and not self._on_classes:
+        if self._needs_side and not self._on_classes:
             return None
         means = problem.draw_means(self._study.seed, numbers)
         if self._on_classes:
             self._begin_on_classes(problem, numbers, means)
-        return None if self._looks else means
+        return None if self._needs_side else means
 
     def _begin_on_classes(self, problem: UniformProblem, numbers: range, means: NDArray[np.float64]) -> None:
         started = perf_counter()
@@ -178,10 +179,10 @@ class PolicyFactory:
 
     def of(self, competitor: Competitor, replication: Replication, horizon: int) -> ReadyPolicy:
         """Return a new copy of a policy, ready for the first round of a replication."""
-        begun = self._begin(competitor, replication, horizon)
-        if begun.remark:
-            warnings.warn(begun.remark, stacklevel=2)
-        return begun
+        ready = self._begin(competitor, replication, horizon)
+        if ready.remark:
+            warnings.warn(ready.remark, stacklevel=2)
+        return ready
 
     def _begin(self, competitor: Competitor, replication: Replication, horizon: int) -> ReadyPolicy:
         ready = self._ready.pop((id(competitor), replication.number), None)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from lsdt.simulation.study import Outcomes, Study
 
-LEVEL = 0.95
+LEVEL = 0.95  # of confidence intervals, by convention; messages and docstrings say 95%
 
 
 def interval(
@@ -55,7 +55,7 @@ class SimulationResult:
     replications : int
         Number of finished replications.
     partial : bool
-        Whether the study was interrupted: fewer replications than requested.
+        Whether the study was interrupted and has fewer replications than requested.
     requested : int
         Number of replications requested.
     per_horizon : bool
@@ -93,7 +93,7 @@ class SimulationResult:
     def of_study(
         cls, study: Study, played: Outcomes, finished: NDArray[np.bool_], partial: bool
     ) -> SimulationResult:
-        """Return the result of the replications that are finished."""
+        """Return the result of the finished replications."""
         numbers = np.flatnonzero(finished)
         kept = played.rows(numbers) if partial else played
         return cls(
@@ -147,7 +147,7 @@ class SimulationResult:
         return self.arrays.plays[:, self._at(policy)]
 
     def seconds(self, policy: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the seconds of a policy's offline part and of its rounds, one each per replication."""
+        """Return the seconds that a policy spent offline and in its rounds, two arrays over replications."""
         at = self._at(policy)
         return self.arrays.offline_seconds[:, at], self.arrays.online_seconds[:, at]
 
@@ -191,8 +191,8 @@ class SimulationResult:
     def difference(self, first: Any, second: Any, of: str = "regret") -> pd.DataFrame:
         """Return the regret of `first` minus that of `second`, paired by replication, with its 95% interval.
 
-        Both met the same problems and the same noise, so the interval is narrower than those of the two.
-        With ``of='reward'`` the rewards are compared.
+        Both policies meet the same problems and the same noise, so the interval is usually much narrower than
+        one of unpaired runs. With ``of='reward'`` the rewards are compared.
 
         Examples
         --------

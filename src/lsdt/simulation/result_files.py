@@ -1,8 +1,8 @@
 """Results of a study as a folder: three Parquet files, and a ``study.json`` that is written last.
 
 ``rounds.parquet`` has policy, replication, t, regret and reward; ``runs.parquet`` the seconds of every run;
-``plays.parquet`` the arms that were played and how often. Any tool that reads Parquet reads them.
-``study.json`` holds a checksum of each of them, and one of itself: a changed bit is refused on loading.
+``plays.parquet`` the arms that were played and how often. Any tool that reads Parquet can open them.
+``study.json`` holds a checksum of each of them and of itself, so that loading detects any changed bit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from lsdt.simulation.result import SimulationResult
 
-FORMAT = 2
+FORMAT = 2  # version of the layout; `load` refuses any other
 _CHECKSUM, _CHECKSUMS = "checksum", "checksums"  # of study.json, and of the files beside it
 _SECONDS = ("policy", "replication", "offline_seconds", "online_seconds")
 _ROUNDS, _RUNS, _PLAYS, _STUDY = "rounds.parquet", "runs.parquet", "plays.parquet", "study.json"
@@ -83,9 +83,8 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     run, arm = np.nonzero(np.swapaxes(arrays.plays, 0, 1).reshape(len(runs), -1))
     plays = runs.loc[run, ["policy", "replication"]].reset_index(drop=True)
     plays["arm"], plays["plays"] = arm, np.swapaxes(arrays.plays, 0, 1).reshape(len(runs), -1)[run, arm]
-    about = json.dumps(
-        {**_about(result)}, default=_plain
-    )  # first, to find what cannot be written before the work
+    # First of all, so that settings that cannot be written are found before any file is.
+    about = json.dumps({**_about(result)}, default=_plain)
     frames = {_ROUNDS: tidy_frame(result), _RUNS: runs, _PLAYS: plays}
     # All files are written before the first is moved into place: a full disk leaves an earlier study intact.
     with ExitStack() as places:
@@ -163,7 +162,7 @@ def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
     for name, checksum in found.items():
         if checksum != (about[_CHECKSUM] if name == _STUDY else about[_CHECKSUMS][name]):
             raise InvalidFile(
-                f"{name} in {str(folder)!r} is not what was saved: its checksum does not fit; save the "
+                f"{name} in {str(folder)!r} is not what was saved: its checksum does not match; save the "
                 "results again, or load another copy"
             )
 
@@ -172,8 +171,8 @@ def _kind(cls: type[SimulationResult], kind: str, folder: Path) -> type[Simulati
     """Return `cls`; raise `InvalidFile` if it reads results of another kind."""
     if kind != cls.kind:
         raise InvalidFile(
-            f"{str(folder)!r} holds results of a {kind}, which is no {cls.__name__}; lsdt.ReplayResult reads "
-            "replays, lsdt.SimulationResult simulations"
+            f"{str(folder)!r} holds results of a {kind}, which {cls.__name__} does not read; "
+            "lsdt.ReplayResult reads replays, lsdt.SimulationResult simulations"
         )
     return cls
 

@@ -1,4 +1,4 @@
-"""`lsdt.simulate`: policies on a problem, many times."""
+"""`lsdt.simulate`: play policies against a problem, many times."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 
     from lsdt.problems import Problem
 
-_DEFAULT_CHECKPOINTS = 100
-_BLOCKS = 64  # replications are handed out in about this many blocks,
-_BLOCK_STEPS = 10_000_000  # in fewer if a block has fewer rounds times arms than this,
-_BLOCKS_PER_WORKER = 8  # but in at least this many per worker
+_DEFAULT_CHECKPOINTS = 100  # enough for a smooth curve
+# How replications are divided among workers. More blocks balance the load and let progress show sooner; fewer
+# save the cost of starting a block.
+_BLOCKS = 64  # usual number of blocks
+_BLOCK_STEPS = 10_000_000  # short replications are joined up to this many rounds times arms times policies,
+_BLOCKS_PER_WORKER = 8  # while at least this many blocks per worker remain
 
 
 def simulate(
@@ -60,7 +62,7 @@ def simulate(
     problem : problem of `lsdt.problems`
         What is played.
     policies : list
-        Names, words such as ``'ucb1@paper:alpha=8'``, `lsdt.Policy` values, or policies of your own: an
+        Names, strings such as ``'ucb1@paper:alpha=8'``, `lsdt.Policy` values, or policies of your own: an
         object with ``select()`` and ``update(arm, reward)``, which is copied for every replication, or a
         function that returns one when it is called with a situation (``n_arms``, ``side``, ``rewards``,
         ``horizon``, ``epsilon``) and a NumPy Generator.
@@ -134,7 +136,7 @@ def simulate(
 
 
 def _checked_plays(plays: bool, after: Any) -> int | None:
-    """Return the round after which plays count, None if they never do."""
+    """Return the round after which plays are counted; None if they are not counted at all."""
     first = checked_whole(after, "plays_after", 0, MOST_ROUNDS)
     return first if plays else None
 
@@ -166,7 +168,7 @@ def _run(
 
 
 def _block_size(study: Study, replications: int, workers: int) -> int:
-    """Return how many replications a worker gets at once: more if short, as each block costs time."""
+    """Return how many replications a worker gets at once: more if they are short, to save overhead."""
     steps = int(study.checkpoints[-1]) * study.problem.n_arms * len(study.competitors)
     together = min(_BLOCK_STEPS // steps, replications // (_BLOCKS_PER_WORKER * max(workers, 1)))
     return max(replications // _BLOCKS, together, 1)

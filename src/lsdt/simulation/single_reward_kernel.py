@@ -15,7 +15,7 @@ def draw_one(law: int, mean: float, scale: float, shape: float, stream: Array) -
 
 @compiled
 def draw_several(law: int, means: Array, scale: float, shape: float, stream: Array, arms: Array) -> Array:
-    """Return a reward of each of the arms, one after the other."""
+    """Return one reward for each entry of `arms`, drawn in that order."""
     rewards = np.empty(len(arms))
     for number in range(len(arms)):
         rewards[number] = draw_reward(law, means[arms[number]], scale, shape, stream)
@@ -24,7 +24,7 @@ def draw_several(law: int, means: Array, scale: float, shape: float, stream: Arr
 
 @compiled
 def draw_several_recorded(starts: Array, values: Array, stream: Array, arms: Array) -> Array:
-    """Return a recorded reward of each of the arms, one after the other."""
+    """Return one recorded reward for each entry of `arms`, drawn in that order."""
     rewards = np.empty(len(arms))
     for number in range(len(arms)):
         rewards[number] = draw_recorded(starts, values, arms[number], stream)

@@ -32,13 +32,15 @@ if TYPE_CHECKING:
     from lsdt.simulation.replications import Replication
     from lsdt.simulation.workers import Token
 
-_CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
-_FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
-_MOST_WORDS = 500_000  # arms, over all replications and policies that are prepared together
+_CHUNK_SECONDS = 0.2  # rounds are played in chunks of about this long; Ctrl-C waits for one to end
+_FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk, a guess that later chunks correct
+_FIRST_PYTHON_ROUNDS = 100  # the same guess for rounds in plain Python
+# Arms, over all replications and policies, that are prepared together: limits memory to a few megabytes.
+_MOST_PREPARED = 500_000
 
 
 class Study(NamedTuple):
-    """A whole simulation, as every worker gets it; `plays_after` is None if plays are not counted."""
+    """The settings of a simulation, as sent to workers; `plays_after` is None if plays are not counted."""
 
     problem: Problem
     competitors: list[Competitor]
@@ -83,28 +85,28 @@ def empty_outcomes(study: Study, replications: int) -> Outcomes:
 
 
 def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
-    """Play the replications ``first .. last - 1``: the job of a worker."""
+    """Play the replications ``first .. last - 1`` in a worker; return `first` and the results."""
     stop = event_of(study.token)
     _load_compiled(study)
     played = empty_outcomes(study, last - first)
-    beginnings = PolicyFactory(study)
-    step = max(_MOST_WORDS // (study.problem.n_arms * len(study.competitors)), 1)
+    factory = PolicyFactory(study)
+    step = max(_MOST_PREPARED // (study.problem.n_arms * len(study.competitors)), 1)
     with without_progress():  # the study shows its own
         for start in range(first, last, step):
             numbers = range(start, min(start + step, last))
-            for replication in draw_replications(study, numbers, beginnings.take(numbers)):
+            for replication in draw_replications(study, numbers, factory.prepare(numbers)):
                 row, number = replication.number - first, replication.number
                 for column, competitor in enumerate(study.competitors):
                     try:
                         out = played.cell(row, column)
-                        _play_competitor(study, competitor, replication, stop, out, beginnings)
+                        _play_competitor(study, competitor, replication, stop, out, factory)
                     except Unsupported as error:
                         raise Unsupported(f"{error} (in replication {number})") from None
     return first, played
 
 
 class _Loading:
-    """The policies whose code this process has loaded, and a lock for loading more."""
+    """Which policies' code this process has loaded, and a lock for loading more."""
 
     def __init__(self) -> None:
         self.loaded: set[tuple[str, bool]] = set()
@@ -112,7 +114,7 @@ class _Loading:
         watch_forks(self)
 
     def forked(self) -> None:
-        """Make a new lock in a child: the thread that holds this one stays in the parent."""
+        """Replace the lock in a child process, where the thread that may hold the old one does not exist."""
         self.lock = threading.Lock()
 
 
@@ -131,7 +133,7 @@ def _load_compiled(study: Study) -> None:
             if (competitor.name, one_by_one) in _LOADING.loaded:
                 continue
             ready = competitor.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
-            totals = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_outcomes(study, 1).cell(0, 0))
+            totals = _new_totals(new_stream(0), np.ones(1, np.int64), empty_outcomes(study, 1).cell(0, 0))
             setting = Setting(ready.arms, np.full(1, 0.5), np.zeros(1), 0, 1.0, 0.0)
             ready.player.play(setting, totals, 0)
             if one_by_one:
@@ -145,9 +147,12 @@ def _play_competitor(
     replication: Replication,
     stop: threading.Event,
     out: Outcomes,
-    beginnings: PolicyFactory,
+    factory: PolicyFactory,
 ) -> None:
-    """Play one policy, once per horizon if it depends on the horizon; plays are those of the longest."""
+    """Play one policy and write its results to `out`.
+
+    A policy that depends on the horizon is played once per horizon, and its plays are those of the longest.
+    """
     if not (study.per_horizon and competitor.uses_horizon):
         runs = [study.checkpoints]
     else:
@@ -156,18 +161,18 @@ def _play_competitor(
     for checkpoints in runs:
         upto = done + len(checkpoints)
         out.plays[0, :] = 0
-        ready = beginnings.of(competitor, replication, int(checkpoints[-1]))
+        ready = factory.of(competitor, replication, int(checkpoints[-1]))
         if study.prior is not None and replication.prior is not None:
             weight = study.prior.weight
             learn_prior(ready, competitor, replication.prior, weight, study.seed, replication.number)
-        totals = _new_ledger(replication.reward_stream.copy(), checkpoints, out, done)
+        totals = _new_totals(replication.reward_stream.copy(), checkpoints, out, done)
         seconds = _play_rounds(ready, replication, totals, stop, competitor.label, study.plays_after or 0)
         out.online_seconds[0] += seconds
         out.offline_seconds[0] += ready.seconds
         done = upto
 
 
-def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Outcomes, done: int = 0) -> RunTotals:
+def _new_totals(stream: Array, checkpoints: NDArray[np.int64], out: Outcomes, done: int = 0) -> RunTotals:
     upto = done + len(checkpoints)
     return RunTotals(
         stream,
@@ -199,7 +204,7 @@ def _play_rounds(
     horizon = int(totals.checkpoints[-1])
     chunk, rng = max(_FIRST_STEPS // len(ready.arms), 1), None
     if not compiled:
-        chunk, rng = 100, np.random.default_rng(replication.reward_stream)
+        chunk, rng = _FIRST_PYTHON_ROUNDS, np.random.default_rng(replication.reward_stream)
     seconds = 0.0
     while totals.clock[0] < horizon:
         if stop.is_set():

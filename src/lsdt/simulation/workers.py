@@ -1,4 +1,4 @@
-"""Parts of a study on many workers: results as they come, a progress bar, an orderly end on Ctrl-C."""
+"""Run the parts of a study on many workers: results as they come, progress, and a clean stop on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Stopped(Exception):
 
 
 class Token(NamedTuple):
-    """The name of a study under way, and the process that began it."""
+    """The name of a running study, and the process that started it."""
 
     name: str
     process: int
@@ -74,7 +74,7 @@ def run_parts(
 
 
 def _as_finished(calls: list[Any], n_jobs: int) -> Generator[Any, None, None]:
-    """Yield the results of the calls on joblib's workers as they come.
+    """Run the calls on joblib's workers and yield the results as they come.
 
     Backends that return all results at once, such as Ray's, get the calls in batches of a few per worker.
     """
