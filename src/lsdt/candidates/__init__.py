@@ -6,8 +6,8 @@ method; `reasons` says for which kind of reason each arm is out. `proofs` let an
 `propagation/`, `search/`. `seriation` places arms on a line when relations may be wrong.
 
 Other folders import from here: `find_anchors` and `proper_order` for complete information,
-`candidate_classes` for many problems with complete information at once, `gap_bounds` and `mutual_bounds` for
-how far arms lie below the best, `triangle_survivors` where an empty answer is not an error, `read_ranges` for
+`candidate_classes` for many problems with complete information at once, `mutual_bounds` for how far arms lie
+below the best, `triangle_survivors` where an empty answer is not an error, `read_ranges` for
 rules that use only similar and dissimilar pairs.
 """
 
