@@ -103,7 +103,7 @@ def test_values_beyond_every_limit_are_refused_by_name(run, words, message):
 
 def test_files_that_readers_choke_on(run, tmp_path):
     (tmp_path / "deep.csv").write_text("# lsdt " + "[" * 100_000 + "\na,b,relation\n1,2,similar\n")
-    refused(run("candidates", "deep.csv"), 3, "what it says about itself is not JSON")
+    refused(run("candidates", "deep.csv"), 3, "its metadata is not JSON")
     log = {"user": [1, 2], "item": [1, 2], "rating": [0.0, 1.0]}
     for name in ("user", "item"):
         for wrong in ([{"x": 1}, {"x": 2}], [[1], [2]]):

@@ -101,14 +101,14 @@ def test_other_policies_and_tolerances():
     ("arguments", "message"),
     [
         ({"source": 3, "side": SIDE}, "a problem of lsdt.problems, or a function"),
-        ({"source": len}, "needs a SideInformation"),
+        ({"source": len}, "side must be a SideInformation"),
         ({"source": len, "side": SIDE, "delta": 0.0}, "delta must"),
         ({"source": len, "side": SIDE, "tolerance": -1.0}, "tolerance must"),
         ({"source": len, "side": SIDE, "budget": 0}, "budget must"),
         ({"source": len, "side": SIDE, "batch": 0}, "batch must"),
         ({"source": len, "side": SIDE, "delta": None}, "give a budget"),
         ({"source": len, "side": SIDE, "seed": -1}, "seed must"),
-        ({"source": lsdt.problems.uniform(5), "side": SIDE}, "brings its side information"),
+        ({"source": lsdt.problems.uniform(5), "side": SIDE}, "has its own side information"),
         ({"source": lambda drink: 2.0, "side": SIDE}, "between 0 and 1|from 0 to 1"),
     ],
 )

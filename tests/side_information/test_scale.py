@@ -41,7 +41,7 @@ def test_a_wrong_one_is_refused(side, tmp_path):
     text = path.read_text()
     assert '"scale": [0.0, 5.0]' in text
     path.write_text(text.replace("[0.0, 5.0]", "[0.0, 4.0]"))
-    with pytest.raises(lsdt.errors.InvalidFile, match="does not hold what was saved"):
+    with pytest.raises(lsdt.errors.InvalidFile, match="content has changed since it was saved"):
         lsdt.load(path)
     for wrong in ("[5.0, 0.0]", "[1.0]", '"x"', "[null, 1]"):
         path.write_text(text.replace("[0.0, 5.0]", wrong))

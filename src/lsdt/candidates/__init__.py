@@ -1,9 +1,10 @@
-"""Candidates: the arms that can be the best, given what is known of pairs.
+"""Candidates: the arms that can be the best, given what is known about pairs.
 
-`candidate_set` is the entry point, `options` its options, `result` the answer, made of the `outcome` of a
-method; `reasons` says for which kind of reason each arm is out. `proofs` let anyone check the answer, and
-`minimise` makes them small. Each method has a folder: `complete/` (an order of all arms), `triangles/`,
-`propagation/`, `search/`. `seriation` places arms on a line when relations may be wrong.
+`candidate_set` is the entry point, `options` its options. A method returns an `outcome`, which becomes the
+`result`; `reasons` classifies why each arm is out. `proofs` let anyone check the answer, and `minimise` makes
+them small. Each method has a folder: `complete/` (an order of all arms), `triangles/`, `propagation/`,
+`search/`, and `out_of_core/` for pairs in an engine. `seriation` places arms on a line when relations may be
+wrong.
 
 Other folders import from here: `find_anchors` and `proper_order` for complete information,
 `candidate_classes` for many problems with complete information at once, `mutual_bounds` for how far arms lie

@@ -40,7 +40,7 @@ METHODS: dict[str, Callable[[SideInformation, Options], Outcome]] = {
     "exact": find_exact,
 }
 CHOICES = ("auto", "paper", *METHODS)
-# How much of the whole each stage usually is.
+# From where to where each stage moves the progress bar: rough shares of the usual time.
 _PARTS = {"arms (intervals)": (0.0, 0.2), "arms (closure)": (0.2, 0.6), "arms (probing)": (0.6, 1.0)}
 _ENGINE_PARTS = {"parts": (0.0, 0.8), "arms (intervals)": (0.8, 0.85), "arms (closure)": (0.85, 1.0)}
 
@@ -63,8 +63,8 @@ def candidate_set(
     side : SideInformation, LazyPairs or lazy frame
         The known relations. Pairs that do not fit in memory stay in their engine: a DuckDB relation, a Spark
         dataframe or a lazy polars frame with columns ``a``, ``b``, ``relation``, or what
-        `lsdt.from_lazy_frame` makes of one. The engine runs ``'paper'`` or ``'order'``, and only what these
-        leave is read; ``'auto'`` goes on with that by ``'propagation'``.
+        `lsdt.from_lazy_frame` makes of one. The engine runs ``'paper'`` or ``'order'``, and only the arms
+        that these leave are read; ``'auto'`` continues with those by ``'propagation'``.
     method : {'auto', 'paper', 'order', 'anchors', 'triangles', 'propagation', 'probing', 'exact'}
         How to decide which arms are out.
 
@@ -98,13 +98,13 @@ def candidate_set(
     risk : float
         The accepted probability of losing the best arm; for `wrong_rate`, .01 by default.
     n_jobs : int, optional
-        For ``'propagation'``: decide parts that no relation joins apart from one another, on so many workers
-        of joblib; -1 is all cores. These are threads, or inside ``joblib.parallel_config(...)`` what it sets,
-        such as processes or a Ray cluster. By default all arms are decided together. Without it blocks of
-        arms share all cores too, but not the growth of orders.
+        For ``'propagation'``: decide parts of the arms that no relation connects separately, on this many
+        joblib workers; -1 uses all cores. Workers are threads, or what ``joblib.parallel_config(...)`` sets,
+        such as processes or a Ray cluster. By default all arms are decided together: blocks of arms then
+        share all cores, but orders are grown on one.
     progress : bool, function or None
-        Show a bar or not; by default on a terminal or in a notebook, when it takes more than two seconds. A
-        function is called with the share that is done.
+        Whether to show a progress bar; by default on a terminal or in a notebook, if it takes more than two
+        seconds. A function is called with the share that is done.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def _pairs_in_engine(value: Any) -> LazyPairs | None:
 
 
 def method_for(side: SideInformation, method: str, options: Options = USUAL) -> str:
-    """Return the method that a word means for this side information."""
+    """Return the name of the method to run: ``'auto'`` and ``'paper'`` depend on the side information."""
     if method not in ("auto", "paper"):
         return method
     if options.wrong_rate is not None:

@@ -40,13 +40,13 @@ if TYPE_CHECKING:
     from lsdt.candidates.result import CandidateSet
     from lsdt.candidates.triangles.conflict import Conflict
 
-_MOST_TITLED = 2_000  # arms; renaming more of them by title takes too long
-_PATIENCE = 0.02  # seconds to compute reasons; users ask for the others by hand
-_BINS = 40
+_MOST_TITLED = 2_000  # arms; renaming more of them by title would delay the card
+_PATIENCE = 0.02  # seconds spent on reasons, too few to notice; users call `explain` for the others
+_BINS = 40  # bars of a histogram in a card, chosen by eye
 
 
 def candidate_set_card(found: CandidateSet, n_arms: int) -> Html:
-    """Return a card: the candidates, how many arms each stage excluded, and the reasons that are at hand."""
+    """Return a card: the candidates, how many arms each stage excluded, and the reasons at hand."""
     side, n_left = found.side, len(found)
     few = map(side.show, found.arms[:MOST_NAMES].tolist())
     n_classes = 0 if found.classes is None else len(found.classes)
@@ -118,7 +118,7 @@ def conflict_card(conflict: Conflict) -> Html:
     return card(
         type(conflict).__name__,
         f"{counted(len(conflict.relations), 'relation')} that cannot all be true",
-        Html("" if doubt is None else paragraph(f"Look first whether {in_words(doubt)}.")),
+        Html("" if doubt is None else paragraph(f"Check first whether {in_words(doubt)}.")),
         relation_graph(conflict.relations),
         fold("relations", relation_table(conflict.relations)),
         fold("the proof", paragraph(str(conflict))),

@@ -1,8 +1,8 @@
-"""Make a proof small: leave things out, many at a time and then one by one, while the rest still proves it.
+"""Make a proof small: leave out many things at a time, then one by one, while the rest is still a proof.
 
 The things are arms or relations. Halves are tried first, then quarters, down to single things, so that a
-small proof among many things is found in few attempts. If fewer things never prove more, no single thing can
-be left out of the answer. It need not be the smallest proof there is.
+small proof among many things is found in few attempts. If a subset never proves more than the whole, no
+single thing can be left out of the answer. It need not be the smallest proof there is.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Budget:
-    """An amount of work. Once more than that is spent, `minimise` returns what it has."""
+    """A limit on work. Once more than that is spent, `minimise` returns what it has."""
 
     def __init__(self, amount: float) -> None:
         self._left = amount

@@ -1,4 +1,4 @@
-"""What every candidate method returns: the candidates, and all that can be asked about them."""
+"""What every candidate method returns: the candidates, the reasons, and bounds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Evidence(Protocol):
 
 
 class Reason(NamedTuple):
-    """Why one arm of an outcome is out or stays; both the kind and the proof are made when asked for."""
+    """Why one arm of an outcome is out or stays; kind and proof are computed when asked for."""
 
     outcome: Outcome
     arm: int
@@ -66,13 +66,13 @@ class Outcome:
     Attributes
     ----------
     side : SideInformation
-        The relations that the answer rests on. The triangle rule adds those that it reads from ranges.
+        The relations that the answer depends on, including those that the triangle rule reads from ranges.
     arms : ndarray of int
         The candidates, ascending (read-only).
     evidence : Evidence
         Says why each arm is out or stays.
     is_exact : bool
-        Whether every candidate can be the best, not only every arm that can is a candidate.
+        Whether every candidate really can be the best. (Every arm that can is always a candidate.)
     stages : tuple of Stage
         What each stage did, where the method has stages.
     notes : tuple of str
@@ -84,7 +84,7 @@ class Outcome:
     classes : Classes or None
         Classes of interchangeable candidates, for complete information.
     derivation : Propagation or None
-        The constraints and orders that propagation found, which `mutual_bounds` need not find again.
+        The constraints and orders that propagation found, so that `mutual_bounds` can reuse them.
     """
 
     side: SideInformation

@@ -30,9 +30,10 @@ _LEGENDS = (
     "a < leads along a similar pair, [n] is step n",
     "a < leads along a similar or a better pair, a <= along a range or up to the best, [n] is step n",
 )
-_SMALLEST, _LARGEST = 1e-280, 1e280
-_WIDTH = 86
-_MOST_LINES, _HEAD, _TAIL = 60, 5, 10  # of a derivation; how much of both ends of a longer one is shown
+_SMALLEST, _LARGEST = 1e-280, 1e280  # an epsilon between these can be multiplied by depths of up to 1e28
+_WIDTH = 86  # letters in a line of a derivation, which may be shown indented in 100 columns
+# Longer derivations show only their first and last steps: about a screen, and the end, where the claim is.
+_MOST_LINES, _HEAD, _TAIL = 60, 5, 10
 _UNBROKEN = "\0"  # a space at which no line may break
 
 
@@ -297,7 +298,7 @@ def explain_triangles(
 
 
 def same_argument(side: SideInformation, pairs: list[tuple[int, int]], wanted: int) -> str:
-    """Return a sentence on the other pairs that exclude the arm, where more than one is wanted."""
+    """Return a sentence on the other pairs that exclude the arm; empty if `wanted`, how many, is 1."""
     if wanted == 1:
         return ""
     named = [f"{side.label(first)!r} and {side.label(second)!r}" for first, second in pairs[1:]]
@@ -311,7 +312,7 @@ def triangle_pairs(arm: int, pairs: list[tuple[int, int]]) -> tuple[tuple[int, i
 
 
 def legend(steps: Sequence[Step]) -> str:
-    """Return what the signs in the text of a derivation mean."""
+    """Return a text that explains the signs in a derivation."""
     return _LEGENDS[any(link.why in ("better", "range") for step in steps for link in step.links)]
 
 

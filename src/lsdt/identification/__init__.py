@@ -1,7 +1,7 @@
 """Which arm is the best, and when that is known.
 
-`identify` plays until the best arm is known, or as often as it may. `next_pairs` chooses pairs of arms to ask
-about, and an `Inquiry` asks on, answer by answer; how pairs are chosen is in `questions/`.
+`identify` plays until the best arm is known or the budget is used up. `next_pairs` chooses pairs of arms to
+ask about; an `Inquiry` also takes the answers and chooses the next pairs. `questions/` does the choosing.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""`lsdt.identify`: play until it is known which arm is the best."""
+"""`lsdt.identify`: play until the best arm is known."""
 
 from __future__ import annotations
 
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from lsdt.problems import Instance, Problem, Rewards
     from lsdt.side_information import ArmId
 
-    # Tries several arms: their numbers and their ids, and the reward of each.
+    # A function that tries several arms, given by numbers and by ids, and returns the reward of each.
     Trial = Callable[[list[int], list[ArmId]], list[Any]]
 
-_MOST_TRIES = 10**6
-_MOST_AT_ONCE = 10**6
-_CHECKS = 100  # look after every hundredth part more tries: about 70 looks while they double
+_MOST_TRIES = 10**6  # the default budget: complete information needs dozens, hard cases tens of thousands
+_MOST_AT_ONCE = 10**6  # no batch is larger than the default budget
+# The stopping rule is evaluated whenever tries have grown by 1%: about 70 times while they double. Tries may
+# exceed the necessary ones by that 1%.
+_CHECKS = 100
 
 
 class Identification(NamedTuple):
@@ -48,19 +50,19 @@ class Identification(NamedTuple):
     stop : bool
         Whether it is known to be within the tolerance of the best arm, at the level asked for.
     delta : float
-        The level reached: but for this probability it is known.
+        The level reached: a guaranteed bound on the probability that it is not within the tolerance.
     error : float
-        An estimate of the probability that it is not within the tolerance; no guarantee.
+        An estimate of that probability, usually smaller; not a guarantee.
     tolerance : float
         How far below the best arm it may lie.
     tries : int
-        How many rewards it took.
+        How many rewards were used.
     gap : float or None
-        How far below the best arm it lies in truth, where a problem was simulated.
+        How far below the best arm its true mean lies, if a problem was simulated.
     agent : Agent
-        What was learned, to go on with: ``agent.stopping()``, ``agent.best()``, ``agent.to_frame()``.
+        The agent with everything it learned: ``agent.stopping()``, ``agent.best()``, ``agent.to_frame()``.
     text : str
-        The same in a sentence.
+        The result in a sentence.
 
     Examples
     --------
@@ -82,7 +84,7 @@ class Identification(NamedTuple):
     text: str
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per arm: plays, mean, what the policy thinks of it."""
+        """Return a row per arm: plays, mean, the policy's score; see `Agent.to_frame`."""
         return self.agent.to_frame()
 
     def __repr__(self) -> str:
@@ -98,7 +100,7 @@ class Identification(NamedTuple):
             "level reached": self.delta,
             "tolerance": self.tolerance,
             "tries": self.tries,
-            "below the best, in truth": self.gap,
+            "true distance below the best": self.gap,
         }
         learned = fold("what was learned", Html(self.agent._repr_html_()))
         return card("Identification", self.text, facts(known), learned)
@@ -117,25 +119,25 @@ def identify(
     seed: int = 0,
     progress: Progress = None,
 ) -> Identification:
-    """Play until it is known which arm is the best, or as often as the budget allows.
+    """Play until the best arm is known, or until the budget is used up.
 
-    The arm found is within the tolerance of the best one, but for a probability of delta. The proof, and what
-    it rests on, is in docs/handbook/identify.md.
+    With probability at least 1 - delta, the arm found is within the tolerance of the best one: see
+    docs/handbook/identify.md for the assumptions and docs/theory/stopping.md for the proof.
 
     Parameters
     ----------
     source : problem of `lsdt.problems`, or function
-        What is played. A problem is drawn and simulated. A function tries an arm: it gets its id and returns
+        What to play. A problem is drawn and simulated. A function tries an arm: it gets its id and returns
         the reward; with `batch`, it gets a list of ids and returns a list of rewards.
     side : SideInformation
-        What is known of the arms; a problem brings its own.
+        What is known about the arms; a problem has its own.
     delta : float, optional
         The accepted probability of finding an arm that is not good enough. With None the whole budget is
         used.
     tolerance : float, optional
         How far below the best arm the one found may lie, in rewards; by default epsilon.
     rewards : {'bernoulli', 'gaussian'} or Rewards, optional
-        What rewards are like, by default ``'bernoulli'``: between 0 and 1. A problem brings its own.
+        The law of the rewards, by default ``'bernoulli'``: between 0 and 1. A problem has its own.
     policy : str or Policy
         How arms are chosen; the guarantee holds for every policy. By default ``'identify'``, which is made
         for this.
@@ -174,9 +176,9 @@ def identify(
     trial = _callback(source, batch) if instance is None else _simulated(instance, seed)
     if agent.stopping(level, tolerance).note and agent.policy.on != "all":
         raise Unsupported(
-            "the relations contradict one another, so that none of them can be used, and this policy plays "
-            "on what they leave; correct those in lsdt.candidate_set(side).conflict, or leave all of them "
-            "out"
+            "the relations contradict one another, so none of them can be used, but this policy plays only "
+            "the candidates that they leave; correct those in lsdt.candidate_set(side).conflict, or leave "
+            "all relations out"
         )
     tries, told_until = 0, 0
     bar = ProgressBar(limit, "tries", progress)
@@ -205,9 +207,9 @@ def _answer(
     text = found.text
     if not known:
         text = (
-            f"arm {found.arm_id!r} is the best guess after {counted(tries, 'reward')}: it is not within "
-            f"{found.tolerance:g} of the best with a probability of about {found.error:.2g}, and for certain "
-            f"of at most {found.delta:.2g}"
+            f"arm {found.arm_id!r} is the best guess after {counted(tries, 'reward')}: the probability that "
+            f"it is not within {found.tolerance:g} of the best is about {found.error:.2g}, and certainly at "
+            f"most {found.delta:.2g}"
         )
     return Identification(
         found.arm_id, found.arm, known, found.delta, found.error, found.tolerance, tries, gap, agent, text
@@ -215,7 +217,7 @@ def _answer(
 
 
 def _policy(policy: Any, tolerance: Any) -> str | Policy:
-    """Return the policy; the one that is made for this goes by the same tolerance."""
+    """Return the policy to play; ``'identify'`` without a tolerance of its own gets that of the call."""
     if isinstance(policy, str) and policy != "auto":
         policy = parse_policy(policy)
     if isinstance(policy, Policy) and policy == Policy("identify") and tolerance is not None:
@@ -226,13 +228,15 @@ def _policy(policy: Any, tolerance: Any) -> str | Policy:
 def _setting(
     source: Any, side: Any, rewards: Any, seed: int
 ) -> tuple[SideInformation, str | Rewards, Instance | None]:
-    """Return the side information, the reward law, and the instance of a problem."""
+    """Return the side information, the reward law, and the instance of a problem (None for a function)."""
     if is_problem(source):
         if side is not None or rewards is not None:
-            raise InvalidInput("a problem brings its side information and its rewards; leave both out")
+            raise InvalidInput("a problem has its own side information and rewards; leave out both")
         instance = checked_problem(source).draw(seed, 0)
         if instance.rewards.law is None:
-            raise InvalidInput("identify simulates laws of lsdt.rewards; give a function that tries an arm")
+            raise InvalidInput(
+                "identify can simulate only the laws of lsdt.rewards; give a function that tries an arm"
+            )
         return instance.side, instance.rewards, instance
     if not callable(source):
         raise InvalidInput(
@@ -241,13 +245,13 @@ def _setting(
         )
     if not isinstance(side, SideInformation):
         raise InvalidInput(
-            f"a function that tries arms needs a SideInformation beside it; got {type(side).__name__}"
+            f"with a function that tries arms, side must be a SideInformation; got {type(side).__name__}"
         )
     return side, checked_rewards("bernoulli" if rewards is None else rewards), None
 
 
 def _simulated(instance: Instance, seed: int) -> Trial:
-    """Return what tries arms of a problem: they pay as in replication 0 of a study, or what was recorded."""
+    """Return a function that draws rewards of a problem's arms, as in replication 0 of a simulation."""
     law, stream = instance.rewards, new_stream(seed, 0, Purpose.REWARD)
     if law.records is not None:
         return _recorded(law.records, seed)
@@ -263,7 +267,7 @@ def _simulated(instance: Instance, seed: int) -> Trial:
 
 
 def _recorded(records: Records, seed: int) -> Trial:
-    """Return what tries arms by drawing from the rewards that were recorded of each."""
+    """Return a function that draws at random from the recorded rewards of each arm."""
     rng = np.random.default_rng(seed_words(seed, 0, Purpose.REWARD))
     starts, sizes = records.starts[:-1], np.diff(records.starts)
 
@@ -275,7 +279,7 @@ def _recorded(records: Records, seed: int) -> Trial:
 
 
 def _callback(function: Any, batch: int | None) -> Trial:
-    """Return what tries arms by a function of the user."""
+    """Return a function that tries arms by calling the user's function, once per arm or once per batch."""
 
     def one_by_one(_: list[int], names: list[ArmId]) -> list[Any]:
         return [function(name) for name in names]

@@ -1,4 +1,4 @@
-"""`lsdt.Inquiry`: ask about pairs, count answers that may be wrong, and know which arms are left."""
+"""`lsdt.Inquiry`: choose pairs to ask about, count answers that may be wrong, and derive the candidates."""
 
 from __future__ import annotations
 
@@ -45,12 +45,15 @@ if TYPE_CHECKING:
 
 RANGE = "range"
 KINDS = (*WORDS, RANGE)
-_MOST_COMPLETE = 2_000  # arms of which all pairs are listed, where ranges are asked for beside them
-_MANY = 1_000  # arms from which the candidate set may not take longer than `_SECONDS`
+# Ranges next to complete information need all pairs listed: two million at this many arms.
+_MOST_COMPLETE = 2_000
+# With more than _MANY arms the candidate set gets _SECONDS of time, so that a batch of questions about 10^4
+# arms stays below a second (docs/performance.md). An arm that is kept for lack of time costs questions only.
+_MANY = 1_000
 _SECONDS = 0.3
-_MOST_PRICED = 1_000  # questions that the cost function is called for
-_MOST_EXPLAINED = 8  # arms whose exclusion is looked into at once
-_LEAST_GAIN = 1e-3
+_MOST_PRICED = 1_000  # calls of the user's cost function per batch, which may be slow: only the best pairs
+_MOST_EXPLAINED = 8  # exclusions explained per batch, each a derivation of its own; the rest come later
+_LEAST_GAIN = 1e-3  # questions that would exclude less than one arm in a thousand answers are not asked
 
 WHY = {
     "place": "to find arms that {a} is similar to",
@@ -74,7 +77,7 @@ class PairQuestion(NamedTuple):
     expected : float
         How many arms the answer is expected to exclude, by itself or with the questions that follow it.
     cost : float
-        What the answer costs; 1 where nothing was said.
+        What the answer costs; 1 by default.
     why : str
         What the answer is for.
 
@@ -104,7 +107,7 @@ class NextPairs:
     questions : tuple of PairQuestion
         The pairs, what each is expected to exclude, and why it is asked.
     reason : str
-        Why there is none, where there is none; else empty.
+        If there are no questions, why not; else empty.
     left : int
         How many arms may still be the best.
 
@@ -147,31 +150,31 @@ class NextPairs:
 
 
 class Inquiry:
-    """Questions about pairs of arms, one after another: which to ask, and what the answers come to.
+    """Questions about pairs of arms: choose the next pairs, take the answers, derive the candidates.
 
     Parameters
     ----------
     side : SideInformation
-        What is known before, perhaps nothing but the arms. It is taken for true.
+        What is known beforehand, perhaps only the arms. It is assumed to be true.
     answers : {'similar', 'better', 'range'}
-        What is answered: ``'similar'`` or ``'dissimilar'``; or whether the first arm is ``'better'`` or
+        The kind of answers: ``'similar'`` or ``'dissimilar'``; or whether the first arm is ``'better'`` or
         ``'worse'`` than the second by epsilon or more, or both are about ``'equal'``; or by how much it is
         better, at least and at most: a range of the difference, in the units of rewards.
     wrong_rate : float
-        How probable it is that an answer is wrong, below .5. Questions are then repeated: an exclusion counts
-        when every answer that it rests on leads by so many that it is hardly wrong.
+        The probability that an answer is wrong, below .5. Questions are then repeated: an exclusion counts
+        when every answer that it depends on leads by enough to be almost certainly right.
     until : int
-        Stop when at most so many arms are left.
+        Stop when at most this many arms are left.
     max_wrong : int
-        How many answers may be wrong, of all. Questions are repeated as with `wrong_rate`, and while no more
-        are wrong the best arm is never lost. Give one of the two.
+        How many of all answers may be wrong. Questions are repeated as with `wrong_rate`; as long as no more
+        answers are wrong, the best arm is never lost. Give one of the two.
     epsilon : float, optional
-        What answers that are words are about: how far apart means of similar, or about equal, arms may be. By
-        default that of `side`; where its pairs have thresholds of their own, say it.
+        The threshold that answers in words refer to: means of similar, or about equal, arms are less than
+        this apart. By default the epsilon of `side`; required if its pairs have their own thresholds.
 
     Examples
     --------
-    Ten arms, and a judge who knows their means:
+    Ten arms and a judge who knows their means:
 
     >>> import lsdt
     >>> means = dict(zip("abcdefghij", [.1, .2, .3, .4, .5, .6, .7, .8, .9, 1.]))
@@ -185,7 +188,7 @@ class Inquiry:
     >>> inquiry.found.arm_ids, inquiry.n_answers < 20
     (['j'], True)
 
-    A judge who says by how much, give or take .1:
+    A judge who says by how much, to within .1:
 
     >>> inquiry = lsdt.Inquiry(lsdt.SideInformation(10, arm_ids=list(means)), answers="range", until=2)
     >>> while asked := inquiry.next():
@@ -220,8 +223,8 @@ class Inquiry:
         self._is_complete = side.is_complete and self.answers != RANGE
         if side.is_complete and not self._is_complete and side.n_arms > _MOST_COMPLETE:
             raise Unsupported(
-                f"ranges beside complete information are for at most {_MOST_COMPLETE:,} arms, and there are "
-                f"{side.n_arms:,}; ask about its candidates: side.subset(lsdt.candidate_set(side).arm_ids)"
+                f"ranges in addition to complete information are limited to {_MOST_COMPLETE:,} arms; got "
+                f"{side.n_arms:,}. Ask about the candidates: side.subset(lsdt.candidate_set(side).arm_ids)"
             )
         base = side if self._is_complete else side.explicit()
         nothing = np.zeros((0, 2), np.int64)
@@ -240,15 +243,15 @@ class Inquiry:
         self._found: dict[int, CandidateSet] = {}
 
     def _checked_epsilon(self, epsilon: float | None) -> tuple[float | None, Thresholds | None]:
-        """Return what answers are about, and the thresholds of pairs known before, where they differ."""
+        """Return the threshold of answers, and those of the pairs known before, if not all are the same."""
         side = self._base
         given = None if epsilon is None else checked_positive(epsilon, "epsilon")
         known = side.thresholds
         if known is not None:
             if given is None and self.answers != RANGE:
                 raise InvalidInput(
-                    "the pairs of this side information have thresholds of their own; say what answers are "
-                    "about: epsilon=, or answers='range', which need none"
+                    "the pairs of this side information have their own thresholds; say which threshold the "
+                    "answers refer to with epsilon=, or use answers='range', which needs none"
                 )
             return given, (known.similar, known.dissimilar)
         if given is None or side.epsilon is None or given == side.epsilon:
@@ -259,12 +262,12 @@ class Inquiry:
 
     @property
     def n_answers(self) -> int:
-        """How many answers were told."""
+        """How many answers were given."""
         return self._votes.n_answers
 
     @property
     def side(self) -> SideInformation:
-        """What was known before together with the answers that are settled."""
+        """What was known before, with the answers that are settled."""
         if not any(True for _ in self._votes.leaders(self._votes.needed)):
             return self._base
         if self._thresholds is not None:
@@ -285,14 +288,15 @@ class Inquiry:
 
     @property
     def found(self) -> CandidateSet:
-        """The arms that are left by what is settled, as `lsdt.candidate_set` finds them."""
+        """The candidates that the settled answers leave, as found by `lsdt.candidate_set`."""
         return self._candidates(self._votes.needed)
 
     @property
     def disputed(self) -> pd.DataFrame:
-        """The pairs that were answered differently: ``a``, ``b``, and how often each answer was given.
+        """The pairs with different answers: ``a``, ``b``, and how often each answer was given.
 
-        Of ranges, those that have nothing in common: how many there are, and where most of them overlap.
+        With ranges, the pairs whose answers have no difference in common: ``a``, ``b``, the number of
+        ``answers``, and the ``low`` and ``high`` ends of where most of them overlap.
         """
         import pandas as pd
 
@@ -308,20 +312,20 @@ class Inquiry:
         return pd.DataFrame(rows, columns=["a", "b", *words])
 
     def checked_answer(self, answer: Any) -> str | Range:
-        """Return an answer as it is counted, or say which are accepted."""
+        """Return an answer in the form in which it is counted; raise `InvalidInput` if it is not accepted."""
         return checked_range(answer) if self.answers == RANGE else checked_answer(answer, self.answers)
 
     def tell(self, a: ArmId, b: ArmId, answer: str | tuple[float | None, float | None]) -> None:
-        """Count an answer: what `a` is, compared with `b`.
+        """Record an answer: how `a` compares with `b`.
 
         Parameters
         ----------
         a, b : str or int
             Two arms, by id or index.
         answer : str or (low, high)
-            ``'similar'`` or ``'dissimilar'``; or ``'better'``, ``'worse'`` or ``'equal'``: the first letter
-            does. Of ranges, the least and the largest that the mean of `a` minus that of `b` may be, None
-            where that is open; or a text: ``'0.1..0.3'``, ``'0.2 +- 0.1'``, ``'>= 0.1'``.
+            ``'similar'`` or ``'dissimilar'``; or ``'better'``, ``'worse'`` or ``'equal'``; the first letter
+            is enough. For ranges, the smallest and the largest possible value of the mean of `a` minus that
+            of `b`, None for an open end; or a text: ``'0.1..0.3'``, ``'0.2 +- 0.1'``, ``'>= 0.1'``.
         """
         first, second = self._base.index(a), self._base.index(b)
         if first == second:
@@ -331,21 +335,22 @@ class Inquiry:
             known = RANGE if known in WORDS["similar"] else known
         if known is not None and (self.answers != RANGE or known not in WORDS["similar"]):
             raise InvalidInput(
-                f"the relation of {a!r} and {b!r} was known before: {known}; answers are about other pairs"
+                f"the relation of {a!r} and {b!r} was known before ({known}); only answers about other pairs "
+                "are accepted"
             )
         counted_as = self.checked_answer(answer)
         if isinstance(counted_as, Range) and not self._may_be(first, second, counted_as):
             least, most = self._base.bounds(a, b)
             apart = f"less than {most:g}" if most < np.inf else f"at least {least:g}"
             raise InvalidInput(
-                f"{a!r} and {b!r} were known before to be {known}, {apart} apart, and no difference from "
-                f"{counted_as.low:g} to {counted_as.high:g} is"
+                f"{a!r} and {b!r} were known before to be {known}, {apart} apart, which rules out every "
+                f"difference from {counted_as.low:g} to {counted_as.high:g}"
             )
         self._votes.add(first, second, counted_as)  # type: ignore[arg-type]
         self._found = {}
 
     def _may_be(self, first: int, second: int, answer: Range) -> bool:
-        """Return whether a range has a difference that was possible before."""
+        """Return whether a range contains a difference that is compatible with what was known before."""
         side = self._base
         if not side.has_epsilon:
             return True
@@ -354,15 +359,15 @@ class Inquiry:
         return is_far and answer.low < most and answer.high > -most
 
     def next(self, n: int = 1, cost: Cost = None) -> NextPairs:
-        """Return up to `n` pairs to ask about; none where nothing helps, with the reason.
+        """Return up to `n` pairs to ask about, or none and the reason.
 
         Parameters
         ----------
         n : int
-            How many to ask about at once.
+            How many pairs to ask about at once.
         cost : float or function
-            What an answer costs: a number, or a function of two ids. Pairs are ranked by what they exclude
-            for their cost.
+            What an answer costs: a number, or a function of two ids. Pairs are ranked by what they are
+            expected to exclude per cost.
         """
         n = checked_whole(n, "n", 1, 100_000)
         price = _checked_cost(cost)
@@ -376,7 +381,7 @@ class Inquiry:
                 (self._base.index(one[0]), self._base.index(one[1]), 1.0) for one in conflict.relations
             )
             if not again:
-                return NextPairs([], f"relations that are settled contradict one another: {conflict}", left)
+                return NextPairs([], f"settled relations contradict one another: {conflict}", left)
             return self._offer(
                 [Question(a, b, gain, "contradiction") for a, b, gain in again], n, price, left
             )
@@ -408,7 +413,7 @@ class Inquiry:
         return [one for one in chosen if one.gain >= _LEAST_GAIN]
 
     def _differences(self, votes: RangeVotes) -> Differences:
-        """Return what is known of differences: ranges, better pairs, and similar pairs where epsilon is."""
+        """Return bounds on differences: from ranges, better pairs, and similar pairs if epsilon is known."""
         rows = [*self._ranges, *self._told(1).ranges]
         pairs = [np.array([row[:2] for row in rows], np.int64).reshape(-1, 2), self._better]
         low = [np.array([row[2] for row in rows], np.float64), np.zeros(len(self._better))]
@@ -423,7 +428,7 @@ class Inquiry:
         return Differences(self._base.n_arms, np.concatenate(pairs), *ends, asked, votes.half_width())
 
     def _checks(self, tentative: CandidateSet) -> list[Question]:
-        """Return answers that excluded an arm and are not settled."""
+        """Return questions that repeat answers which exclude an arm but are not settled yet."""
         if self._votes.needed == 1:
             return []
         settled = set(self.found.arms.tolist())
@@ -437,7 +442,7 @@ class Inquiry:
         return [Question(a, b, gain / self._votes.needed, "check") for a, b, gain in again]
 
     def _again(self, pairs: Iterable[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
-        """Return those of some pairs that were answered and are not settled, least certain first."""
+        """Return the pairs that were answered but are not settled, least certain first, with their gain."""
         total: dict[tuple[int, int], float] = {}
         for a, b, gain in pairs:  # several relations may be about one pair
             pair = min(a, b), max(a, b)
@@ -462,15 +467,15 @@ class Inquiry:
         return NextPairs(rows[:n], "", left)
 
     def _known(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return similar, dissimilar and better pairs that were known before."""
+        """Return the similar, dissimilar and better pairs that were known before."""
         return self._near, self._far, self._better
 
     def _told(self, least: int) -> _Told:
-        """Return what answers with this lead say."""
+        """Return the relations stated by answers that lead by at least `least`."""
         told = _Told([], [], [], [])
         for a, b, answer, _lead in self._votes.leaders(least):
             if isinstance(answer, Range):
-                # Answers that were possible each may have a range in common that is not: then one is wrong.
+                # Each answer was possible, but what they have in common need not be: then one is wrong.
                 if self._may_be(a, b, answer):
                     told.ranges.append((a, b, *answer))
             elif answer in ("similar", "equal"):
@@ -482,7 +487,7 @@ class Inquiry:
         return told
 
     def _relations(self, least: int) -> SideInformation:
-        """Return what was known before, and answers with this lead."""
+        """Return what was known before, with the answers that lead by at least `least`."""
         told = self._told(least)
         near, far, better = (_joined(*rows) for rows in zip(self._known(), told[:3], strict=True))
         epsilon: Any = self._epsilon
@@ -518,7 +523,7 @@ class Inquiry:
             except InconsistentSideInformation:
                 pass
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ContradictionWarning)  # it becomes a question
+            warnings.simplefilter("ignore", ContradictionWarning)  # `next` asks about the conflict again
             return candidate_set(
                 side,
                 "propagation",
@@ -529,9 +534,9 @@ class Inquiry:
     def _repr_html_(self) -> str:
         known = {
             "answered with": WORDS.get(self.answers, ("ranges of differences",)),
-            "share that is wrong": self.wrong_rate,
+            "share of wrong answers": self.wrong_rate,
             "answers that may be wrong": self.max_wrong,
-            "until so many arms are left": self.until,
+            "arms at which to stop": self.until,
         }
         return card(
             "Inquiry",
@@ -541,7 +546,7 @@ class Inquiry:
 
 
 class _Told(NamedTuple):
-    """Pairs that answers say something of, and the ranges of differences."""
+    """Relations stated by answers: similar, dissimilar and better pairs, and ranges of differences."""
 
     near: list[tuple[int, int]]
     far: list[tuple[int, int]]
@@ -576,31 +581,32 @@ def next_pairs(
     until: int = 1,
     epsilon: float | None = None,
 ) -> NextPairs:
-    """Choose the pairs whose answers exclude most arms.
+    """Choose the pairs whose answers are expected to exclude the most arms.
 
-    For one batch of questions. `Inquiry` takes answers too, and asks again where they may be wrong.
+    This is one batch of questions. `Inquiry` also takes the answers, and repeats questions if they may be
+    wrong.
 
     Parameters
     ----------
     side : SideInformation
-        What is known, perhaps nothing but the arms: ``lsdt.SideInformation(100)``.
+        What is known, perhaps only the arms: ``lsdt.SideInformation(100)``.
     n : int
         How many pairs to ask about.
     answers : {'similar', 'better', 'range'}
-        What is answered: ``'similar'`` or ``'dissimilar'``; or ``'better'``, ``'worse'`` or about
+        The kind of answers: ``'similar'`` or ``'dissimilar'``; or ``'better'``, ``'worse'`` or about
         ``'equal'``; or by how much, at least and at most.
     cost : float or function
         What an answer costs: a number, or a function of two ids.
     until : int
-        How few arms are few enough.
+        Ask nothing if at most this many arms are left.
     epsilon : float, optional
-        What answers that are words are about, where that is not the epsilon of `side`.
+        The threshold that answers in words refer to; by default the epsilon of `side`.
 
     Returns
     -------
     NextPairs
         ``pairs``; ``questions``, which say what each answer is expected to exclude and why it is asked;
-        ``reason``, where there is none to ask about.
+        ``reason``, if there is nothing to ask about.
 
     Examples
     --------

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.side_information import SideInformation
     from lsdt.side_information.sources.merge import MergeReport
 
-_BINS = 40
+_BINS = 40  # bars of a histogram in a card, chosen by eye
 _MOST_READ = 100_000  # arms whose degrees are counted for the histogram
 
 
@@ -50,7 +50,7 @@ def side_information_card(side: SideInformation) -> Html:
 
 
 def _pairs(side: SideInformation) -> Html:
-    """Return a bar of the pairs by relation; with layers of coins, by their expected numbers."""
+    """Return a bar of the numbers of pairs by relation; if coins decide, of their expected numbers."""
     store = side.store
     if isinstance(store, PairStore):
         near, apart = float(store.n_similar), float(store.n_dissimilar)

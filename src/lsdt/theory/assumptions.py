@@ -55,7 +55,11 @@ class Elimination(NamedTuple):
 
 
 class _Twins(NamedTuple):
-    """Classes of arms with equal neighbourhoods, in order: sizes, windows (in classes), inner or not."""
+    """Classes of arms with equal neighbourhoods, in proper order.
+
+    `size` counts the arms of a class. Classes ``left`` to ``right - 1`` are similar to it. `inner` classes
+    cannot contain the best arm.
+    """
 
     size: NDArray[np.int64]
     left: NDArray[np.int64]
@@ -169,11 +173,15 @@ def _twins(anchors: Anchors) -> _Twins:
 
 
 def _witnesses(twins: _Twins) -> NDArray[np.int64]:
-    """Return for every class how many disjoint pairs of witnesses two classes can provide at most, or 0."""
+    """Return, for every inner class, the most disjoint pairs of witnesses that any two classes provide.
+
+    The two classes lie on either side of it, are similar to it and dissimilar to each other. Other classes,
+    and inner ones without witnesses, get 0.
+    """
     most = np.zeros(len(twins.size), np.int64)
     for place in np.flatnonzero(twins.inner):
         lower = np.arange(twins.left[place], place)
-        # the largest class from each place to the end of the window, and 0 beyond it
+        # tops[i]: the size of the largest class from place + 1 + i to the end of the window, 0 beyond it
         upper = twins.size[place + 1 : twins.right[place]]
         tops = np.append(np.maximum.accumulate(upper[::-1])[::-1], 0)
         first = np.clip(twins.right[lower] - place - 1, 0, len(upper))

@@ -21,7 +21,7 @@ _TOLERANCE = 1e-9
 
 
 class Truth(NamedTuple):
-    """The means of all arms, how far each is below the best, and the classes of the candidates."""
+    """The means of all arms, how far each lies below the best (`gaps`), and the classes of the candidates."""
 
     means: NDArray[np.float64]
     gaps: NDArray[np.float64]

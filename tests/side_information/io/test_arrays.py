@@ -67,7 +67,7 @@ def test_spoilt_arrays_are_named(name, array, at, value):
     arrays, about = side_as_arrays(CASES[name])
     spoilt = {key: values.copy() for key, values in arrays.items()}
     spoilt[array][at] = value
-    with pytest.raises(InvalidInput, match=f"'{array}' of the side information does not hold what it must"):
+    with pytest.raises(InvalidInput, match=f"'{array}' of the side information has invalid content"):
         side_of_arrays(spoilt, about)
 
 

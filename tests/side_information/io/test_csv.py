@@ -56,7 +56,7 @@ def test_one_wrong_letter_in_the_mark_is_damage(path):
         ("a\tb\nx\ty\n", "separated by tabs; use commas"),
         ("a,a\nx,y\n", "two of its columns have the same name"),
         ("a,b\nx,y\n\nx\n", "line 4 has 1 fields, and the header names 2 columns"),
-        ("# lsdt {\na,b\nx,y\n", "what it says about itself is not JSON"),
+        ("# lsdt {\na,b\nx,y\n", "its metadata is not JSON"),
         ("# lsdt []\na,b\nx,y\n", r"must be a JSON object; got '\[\]'"),
     ],
 )

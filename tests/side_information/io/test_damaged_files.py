@@ -95,7 +95,7 @@ def test_a_parquet_file_that_lost_what_it_says_about_itself(tmp_path):
     KINDS["complete"].save(path)
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b"\x04lsdt", b"\x04lsdu").replace(b"ARROW:schema", b"ARROW:schemb"))
-    with pytest.raises(InvalidFile, match="what it says about itself was lost"):
+    with pytest.raises(InvalidFile, match="its metadata was lost"):
         lsdt.load(path)
 
 

@@ -232,7 +232,7 @@ def test_complete_may_be_said_when_loading(tmp_path):
             "p_similar must hold 1025 probabilities; it holds 1",
         ),
         ('# lsdt {"format": 99}\na,b,relation\n1,2,similar\n', "has format 99; this version reads format 1"),
-        ("# lsdt nonsense\na,b,relation\n1,2,similar\n", "what it says about itself is not JSON"),
+        ("# lsdt nonsense\na,b,relation\n1,2,similar\n", "its metadata is not JSON"),
         ("# lsdt [1]\na,b,relation\n1,2,similar\n", "must be a JSON object"),
         (
             '# lsdt {"layers": [{"melt": {}}], "epsilon": 1, "threshold": 1}\narm,mean\n0,1.5\n',
@@ -349,7 +349,7 @@ def test_a_parquet_file_without_its_metadata_is_known_as_ours_by_either_mark(tmp
         data.replace(b"lsdt\x18", b"lsdu\x18").replace(b"GxzZHQ", b"GxzZHU")
     )  # twice: once in base64
     assert b"lsdt" not in pq.ParquetFile(path).schema_arrow.metadata
-    with pytest.raises(InvalidFile, match="what it says about itself was lost"):
+    with pytest.raises(InvalidFile, match="its metadata was lost"):
         lsdt.load(path)
 
 

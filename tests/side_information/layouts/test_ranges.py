@@ -98,7 +98,7 @@ def test_information_without_ranges_has_none():
         ({"better": [(0, 9)]}, "there is no arm 9"),
         (
             {"better": [(0, 1), (1, 0)]},
-            r"\(0, 1\) leaves no difference of their means: it would be above 0 and below 0",
+            r"\(0, 1\) leave no possible difference of means: it would be above 0 and below 0",
         ),
         ({"better": [(0, 1)], "ranges": [(1, 0, 0, None)]}, "above 0 and at most 0"),
         ({"ranges": [(0, 1, 0.3, 0.1)]}, "range number 0 goes from 0.3 to 0.1; low must not be above high"),
@@ -220,7 +220,7 @@ def test_content_has_its_own_checksum(tmp_path):
     path = tmp_path / "side.csv"
     drinks().save(path)
     path.write_text(path.read_text().replace("0.3", "0.4"))
-    with pytest.raises(InvalidFile, match="does not hold what was saved"):
+    with pytest.raises(InvalidFile, match="content has changed since it was saved"):
         lsdt.load(path)
     assert fingerprint(drinks()) != fingerprint(drinks().reveal(1, 1, p_range=0))
 

@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 
 
 class Anchors(NamedTuple):
-    """The left anchors: the members of all classes in one array, and where each class starts."""
+    """The arms that can stand at an end of the line (left anchors), class by class.
+
+    `members` holds all of them; class c starts at ``class_starts[c]``.
+    """
 
     proper: ProperOrder
     members: NDArray[np.int32]

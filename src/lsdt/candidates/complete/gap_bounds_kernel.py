@@ -1,4 +1,4 @@
-"""Largest and smallest depths along a known order of arms; see `gap_bounds`."""
+"""Compiled side of :mod:`lsdt.candidates.complete.gap_bounds`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lsdt.kernel import Array, compiled
 
 @compiled
 def relax_along(right_end: Array, unit: int, lower: Array, upper: Array) -> None:
-    """Narrow depths that rise along the order until nothing changes.
+    """Tighten the bounds `lower` and `upper` on depths in place, until nothing changes; depths never fall.
 
     The last arm similar to place p is at ``right_end[p] - 1``. It lies less than a unit below p, the next
     one a unit or more.

@@ -4,8 +4,8 @@ The proof that it is one is a model. The proof that it is not is an induced claw
 a graph is a unit interval graph exactly when it has none of these four (Wegner 1967; Roberts 1969). Subgraphs
 inherit the property. So if a prefix of a list of arms is the shortest that is not a unit interval graph, each
 of its obstructions contains its last arm. Fixing that arm and searching again, at most six times, leaves one
-obstruction. Chordless cycles may be long; they are found directly, as a shortest path around the
-neighbourhood of the first arm.
+obstruction. Chordless cycles may be long; they are found directly: they go through the arm that was fixed
+first, and a shortest path that avoids its other neighbours closes the cycle.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class ForbiddenSubgraph:
 
 
 def find_forbidden(side: SideInformation) -> ForbiddenSubgraph:
-    """Return an obstruction of complete side information that has no proper order."""
+    """Return a minimal obstruction; `side` is complete and has no proper order."""
     graph = side.store.explicit().similar
     arms = _obstruction(graph)
     kind, ordered = _name_obstruction(graph, arms)

@@ -1,4 +1,4 @@
-"""Candidates of pairs that stay in an engine: the rules run there, what they leave is read."""
+"""Candidates of pairs that stay in an engine: the rules run there, and only the arms they leave are read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class _Plan(NamedTuple):
 def find_in_engine(
     pairs: LazyPairs, method: str, options: Options, limits: Limits = USUAL_LIMITS
 ) -> EngineCandidateSet:
-    """Run the rules in the engine, read what they leave and go on with it where the method says so."""
+    """Run the rules in the engine, read the arms they leave, and continue in memory if the method says so."""
     from lsdt.side_information import open_tables
 
     plan = _plan(pairs, method, options)
@@ -65,8 +65,8 @@ def find_in_engine(
 def _plan(pairs: LazyPairs, method: str, options: Options) -> _Plan:
     if options.wrong_rate is not None or options.max_wrong != 0:
         raise Unsupported(
-            "in an engine every relation is taken at its word; read the pairs with lsdt.from_frame to "
-            "tolerate wrong relations"
+            "in an engine all relations are assumed to be right; read the pairs with lsdt.from_frame to "
+            "tolerate wrong ones"
         )
     if method in ("paper", "triangles"):
         return _Plan("triangles", ("triangles",), False)
@@ -92,14 +92,14 @@ def _unread(pairs: LazyPairs, plan: _Plan, n_unread: int) -> list[str]:
     """Return notes on what was not read."""
     notes = []
     if "triangles" in plan.rules and pairs.has_ranges and pairs.epsilon is None:
-        what = "as similar and dissimilar pairs, for epsilon is not known" if "order" in plan.rules else ""
-        what = what or "by the triangle rule, for epsilon is not known; 'order' reads them"
+        what = "as similar and dissimilar pairs, since epsilon is not known" if "order" in plan.rules else ""
+        what = what or "by the triangle rule, since epsilon is not known; 'order' reads them"
         notes.append(f"better pairs and ranges were not read {what}")
     if plan.rules == ("order",) and pairs.counts["dissimilar"]:
         notes.append("dissimilar pairs were not read; 'auto' reads them too, and may exclude more")
     if n_unread:
         notes.append(
-            f"{counted(n_unread, 'relation')} among the candidates do not fit in memory: they stay unread"
+            f"{counted(n_unread, 'relation')} among the candidates do not fit in memory and were not read"
         )
     return notes
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from lsdt.candidates.outcome import Outcome
     from lsdt.side_information import ArmId, LazyPairs, SideInformation
 
-_MOST_STEPS = 100  # of a chain that explains an exclusion
+_MOST_STEPS = 100  # of a chain that explains an exclusion: as many as the order rule takes rounds
 
 
 @dataclass(frozen=True, eq=False)
 class EngineEvidence:
-    """The rules that ran in the engine, and what a method in memory made of the arms that they left.
+    """The rules that ran in the engine, and the answer `here` of a method in memory for the arms they left.
 
-    `here` is None if no method went on.
+    `here` is None if no method continued in memory.
     """
 
     n_left: int
@@ -51,8 +51,8 @@ class EngineEvidence:
 class EngineCandidateSet(CandidateSet):
     """The candidates of pairs that stay in their engine.
 
-    ``side`` holds the arms that the rules in the engine left and what is known of pairs among them; ``arms``
-    are indices there. Arms that the engine excluded are not in memory: `explain` asks the engine about them.
+    ``side`` holds the arms that the engine did not exclude and the relations among them; ``arms`` are indices
+    into it. Arms that the engine excluded are not in memory: `explain` asks the engine about them.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class EngineCandidateSet(CandidateSet):
             if near.n_arms == n_read:
                 break
             n_read = near.n_arms
-        raise InvalidInput(f"arm {arm!r} is out, and no chain of {_MOST_STEPS} steps or fewer says why")
+        raise InvalidInput(f"arm {arm!r} is out, but no chain of {_MOST_STEPS} steps or fewer shows why")
 
     def __repr__(self) -> str:
         where = f"method={self.method!r}, in {self.pairs.engine}"

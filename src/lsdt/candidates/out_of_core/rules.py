@@ -1,11 +1,11 @@
 """The rounds of the two rules that an engine can run.
 
 **Triangles.** The engine lists wedges (see `lsdt.side_information.engines.triangle_tables`), and what it
-lists may be written to disk. So no query lists more than a few times as many wedges as there are pairs. Where
-there are more, wedges of a sample of each arm's similar pairs come first: where triangles are many, they
-exclude most arms, and fewer arms have fewer wedges, so that the next sample takes more of each. When that no
+lists may be written to disk. So no query lists more than a few times as many wedges as there are pairs. If
+there are more, wedges of a sample of each arm's similar pairs come first: if there are many triangles, these
+exclude most arms, and fewer arms have fewer wedges, so the next sample can take more of each. When that no
 longer pays, the pairs that the remaining arms do not need are dropped, and the arms are decided part by part.
-Stopping after any query leaves more arms, and never loses a candidate.
+Stopping after any query leaves more arms, but never loses a candidate.
 
 **Order.** Bounds pass along links, one link per round, from arms whose bound fell in the round before. One
 round is enough for better pairs: an arm with another above it is out. Ranges add up, and take as many rounds
@@ -31,7 +31,8 @@ class Limits(NamedTuple):
 
     A query lists about `wedges_per_pair` wedges for every pair, or `fewest_wedges` if that is more. A sample
     pays if it decides a share `worth_while` of the open arms; it takes at least `fewest_sampled` pairs per
-    arm. The order rule takes at most `most_rounds` rounds.
+    arm. The order rule takes at most `most_rounds` rounds. More wedges per query need more disk and fewer
+    queries; more rounds follow longer chains.
     """
 
     wedges_per_pair: int = 4
@@ -67,7 +68,7 @@ def exclude_by_triangles(
                 part += 1
                 count(1)
         if part < n_parts:
-            remark = f"time was over after {part} of {counted(n_parts, 'part')} of the arms; the others stay"
+            remark = f"time ran out after {part} of {counted(n_parts, 'part')} of the arms; the others stay"
     return Stage("triangles", n_arms, n_out, perf_counter() - started, remark)
 
 
@@ -81,11 +82,11 @@ def exclude_by_order(queries: OrderTables, n_arms: int, clock: Clock, limits: Li
     remarks = []
     if falling:
         remarks.append(
-            f"bounds of {counted(falling, 'arm')} still fell in round {rounds}: chains are longer, or "
+            f"bounds of {counted(falling, 'arm')} still fell in round {rounds}: either chains are longer, or "
             "relations contradict one another; more arms may be out"
         )
     if not queries.reads_similar:
-        remarks.append("similar pairs were not read beside ranges, since their epsilon is not known")
+        remarks.append("similar pairs were not combined with ranges, since their epsilon is not known")
     if not queries.is_exact:
         remarks.append(
             f"ends that share no quantum were rounded outward, each by less than {queries.quantum:.1g}: an "

@@ -47,9 +47,10 @@ def place_below(bounds: Array, upper: int, lower: int, steps: int) -> bool:
 
 @compiled
 def order_pairs(bounds: Array, pairs: Array, steps: Array) -> bool:
-    """Order every dissimilar pair with one order excluded by the bounds; return False if both orders are.
+    """Order every dissimilar pair with one order excluded by the bounds; return False on a contradiction.
 
-    Also if the bounds contradict one another before any pair is ordered, as those of ranges can.
+    That is a pair with both orders excluded, or bounds that contradict one another before any pair is
+    ordered, as those of ranges can.
     """
     for arm in range(len(bounds)):
         if bounds[arm, arm] < 0:
@@ -177,10 +178,10 @@ def closed_bounds(constraints: Constraints, members: Array, place_of: Array) -> 
 
 @inlined
 def tighten(bounds: Array, members: Array, lower: Array, upper: Array) -> None:
-    """Tighten closed bounds by the bounds on the depths.
+    """Tighten closed bounds on differences by the bounds on depths, in place.
 
-    Where ranges say that an arm lies below another, or bound a difference on one side only, bounds on depths
-    need not have reached all arms yet; they are closed among the members first.
+    If ranges say that an arm lies below another, or bound a difference on one side only, bounds on depths may
+    not have reached all arms yet; they are closed among the members first.
     """
     if len(members) > 0 and (_has_negative(bounds) or _has_depths_of_one_side(members, lower, upper)):
         for a in range(len(members)):
@@ -210,7 +211,7 @@ def _has_negative(bounds: Array) -> bool:
 
 @inlined
 def _has_depths_of_one_side(members: Array, lower: Array, upper: Array) -> bool:
-    """Return whether an arm has a lower bound above 0 but no upper bound: it passed nothing on."""
+    """Return whether an arm has a lower bound above 0 but no upper bound: `narrow` passes on neither."""
     found = False
     for place in range(len(members)):
         found = found or (upper[members[place]] >= FAR and lower[members[place]] > 0)
@@ -265,7 +266,7 @@ def eliminate_by_closure(
 ) -> None:
     """Write into `possible` whether each of ``arms[first:last]`` can still be the best.
 
-    `most_near` is as for `narrow`; at most `most_arms` arms around each are closed.
+    `most_near` is as for `narrow`; constraints are closed among at most `most_arms` arms near each.
     """
     n_arms = len(constraints.similar_starts) - 1
     scratch, place_of = new_scratch(n_arms), np.full(n_arms, -1, np.int64)
@@ -287,7 +288,10 @@ def eliminate_by_closure(
 def bounds_below(
     constraints: Constraints, best: int, most_near: int, most_arms: int, scratch: Scratch, place_of: Array
 ) -> tuple[bool, int]:
-    """Bound the depths of all arms below `best` as tightly as this method can; `scratch` must be clear."""
+    """Bound the depths of all arms below `best` as tightly as this method can, in `scratch`.
+
+    Return whether `best` can be the best, and how many arms were reached. `scratch` must be clear.
+    """
     possible, n_reached = narrow(constraints, best, most_near, scratch)
     if possible:
         if len(scratch.lower) <= most_arms:

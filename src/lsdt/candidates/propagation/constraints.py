@@ -1,4 +1,4 @@
-"""Relations as constraints on depths, for as many arms as take reasonable time."""
+"""Relations as constraints on depths, for all arms or for as many as take reasonable time."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 # With more relations per arm than this, a part of the arms is enough: a few hundred decide nearly everything.
 _DENSE = 600.0
-_FEWEST_ARMS = 1_500
+_FEWEST_ARMS = 1_500  # the size of such a part: every arm then still has hundreds of relations in it
 _FLOATS = 1e-12  # relative error by which floats may miss the closed end of a range
-_FEW = 500  # arms, up to which every single step is propagated
+_FEW = 500  # up to this many arms every gain is propagated; beyond, only gains of an eighth of a unit
 
 
 class SimilarRows(NamedTuple):
@@ -39,8 +39,8 @@ class SimilarRows(NamedTuple):
     steps: NDArray[np.int64]
 
 
-class RangeField(NamedTuple):
-    """Similar pairs and ranges separately, where the constraints hold both in the rows of similar pairs.
+class RangeConstraints(NamedTuple):
+    """Similar pairs and ranges kept apart, while the rows of similar pairs in the constraints hold both.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class ConstraintSystem:
     unit: int
     size: float
     thresholds: Thresholds | None = None
-    ranges: RangeField | None = None
+    ranges: RangeConstraints | None = None
 
     @property
     def near(self) -> SimilarRows:
@@ -191,7 +191,7 @@ def _relatives(
 
 
 def takes_all(side: SideInformation, arms: NDArray[np.int64]) -> bool:
-    """Return whether the constraint system around some arms should have all arms, since that is quick."""
+    """Return whether `system_around` takes all arms, since that is quick."""
     return side.n_arms <= max(_FEWEST_ARMS, 2 * len(arms)) or _mean_degree(side.store) <= _DENSE
 
 
@@ -232,7 +232,7 @@ def _joined(
     constraints: Constraints,
     is_compared: bool,
 ) -> dict[str, Any]:
-    """Return `constraints` with ranges in the rows of similar pairs, and `ranges`, for a system."""
+    """Return the fields ``constraints``, with ranges in the rows of similar pairs, and ``ranges``."""
     starts, others, ahead, back = joint_rows(*graphs, stated.pairs, steps)
     joint = constraints._replace(
         similar_starts=starts,
@@ -243,11 +243,11 @@ def _joined(
     )
     near = SimilarRows(graphs[0].indptr.copy(), graphs[0].indices.copy(), steps.similar)
     links = link_rows(len(starts) - 1, stated.pairs, steps)
-    return {"constraints": joint, "ranges": RangeField(near, links, stated, steps, graphs, is_compared)}
+    return {"constraints": joint, "ranges": RangeConstraints(near, links, stated, steps, graphs, is_compared)}
 
 
 def is_sparse(store: Store) -> bool:
-    """Return whether relations are few enough per arm to use all of them, not those of some arms only."""
+    """Return whether there are few enough relations per arm to use those of all arms."""
     return _mean_degree(store) <= _DENSE
 
 

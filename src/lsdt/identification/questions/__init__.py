@@ -1,5 +1,6 @@
-"""Which pairs to ask about: `votes` count answers, `known_pairs` picks the arms, two ways choose the pairs.
+"""Which pairs to ask about, given the answers so far.
 
-`skeleton` is for similar and dissimilar answers, with `order_classes`; `comparisons` for answers that say
-which arm is the better one.
+`votes` and `range_votes` count answers; `known_pairs` selects arms and what is known about them. Pairs are
+chosen by `skeleton` (with `order_classes`) for answers similar or dissimilar, by `comparisons` for answers
+that say which arm is better, and by `differences` for ranges.
 """

@@ -1,9 +1,9 @@
 """Which pairs to ask about when answers say which arm is better, or that both are about equal.
 
 An arm that is worse than another is out, and so is an arm about equal to one that is worse than a third. So
-all arms are compared with a champion, the best so far; then those about equal to it with one another. Where
-these are all about equal, they are compared with arms that lost to the champion, and with the best of these:
-who is about equal to one of them is out.
+all arms are compared with a champion, the best so far, then those about equal to it with one another. If
+these are all about equal too, they are compared with arms that lost to the champion, the best of these
+first: an arm about equal to one of them is out.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
     from lsdt.identification.questions.known_pairs import KnownPairs, Question
 
-_SECOND = 0.05  # arms that an answer about two arms that are out is expected to exclude in the end
-_NEAR = 0.12  # how probable it is that an arm that is out is about equal to one that is left
+# Guesses that rank questions: they affect how many are asked (measured in docs/paper/beyond.md), never which
+# arms are excluded.
+_SECOND = 0.05  # arms that an answer about two excluded arms excludes in the end
+_NEAR = 0.12  # the probability that an excluded arm is about equal to one that is left
 
 
 class _Pairs(NamedTuple):
-    """Places of arms to ask about, what each answer is expected to exclude, and what it is for."""
+    """Pairs of positions in `KnownPairs.arms`, the expected gain of asking about each, and the reason."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
@@ -46,7 +48,7 @@ def comparison_questions(now: KnownPairs, most: int) -> list[Question]:
 
 
 def _best(now: KnownPairs, found: list[_Pairs], most: int) -> list[Question]:
-    """Return the questions that promise most; of equals, those that were named first."""
+    """Return the `most` questions with the largest gain; ties go to those listed first."""
     gain = np.concatenate([one.gain for one in found])
     first, second = (np.concatenate([one[part] for one in found]) for part in (0, 1))
     reason = np.repeat(np.arange(len(found)), [len(one.gain) for one in found])
@@ -61,7 +63,7 @@ def _pairs(arms: Any, others: Any, gain: Any, why: str) -> _Pairs:
 
 
 def _among_left(now: KnownPairs, left: NDArray[np.int64], champion: int) -> _Pairs:
-    """Return questions about two arms that are left; the more are about equal, the less they promise."""
+    """Return questions about two arms that are left; the more of these are equal, the smaller the gain."""
     known = now.known[np.ix_(left, left)]
     rows = left != champion
     equal = np.triu(now.similar[np.ix_(left[rows], left[rows])]).sum()
@@ -74,7 +76,7 @@ def _among_left(now: KnownPairs, left: NDArray[np.int64], champion: int) -> _Pai
 
 
 def _below(now: KnownPairs, left: NDArray[np.int64], champion: int) -> list[_Pairs]:
-    """Return questions about arms below the champion: who is about equal to one of them is out."""
+    """Return questions about arms below the champion: an arm about equal to one of them is out."""
     known = now.known
     out = np.flatnonzero(~now.left)
     if not len(out):
@@ -94,7 +96,7 @@ def _below(now: KnownPairs, left: NDArray[np.int64], champion: int) -> list[_Pai
     for arm in left.tolist():
         rest = lowest_last[~known[lowest_last, arm]][:5]
         found.append(_pairs(arm, rest, _NEAR / vain / np.maximum(misses[rest], 1), "end"))
-    # Where that is in vain too, the best of the arms that are out have a champion of their own.
+    # If that does not help either, find the champion of the best excluded arms.
     best = out[~now.better[np.ix_(out, out)].any(axis=0)]
     second = int(best[np.argmax(now.better[best].sum(axis=1))]) if len(best) else champion
     rivals = best[~known[best, second]]

@@ -1,13 +1,15 @@
 """Which pairs to ask about when answers are ranges: which arm is better, and by about how much.
 
-Ranges add up along pairs. So every arm is compared with a champion, the arm with the best lower bound; then
-all are known on one scale, and out is who lies below the champion. No way of asking excludes more arms than
-there are answers: the answered pairs are a graph, and of every piece of it one arm is left.
+Ranges add up along chains of pairs. So every arm is compared with a champion, the arm with the best lower
+bound; then all are on one scale, and an arm that lies below the champion is out. No way of asking excludes
+more arms than there are answers: the answered pairs form a graph, and at least one arm of every connected
+component is left.
 
-Of those that are left, ask about the two whose order is likeliest to come out. Let their difference be
-anywhere between its bounds, and an answer a range of the usual width 2 w that holds it, anywhere. Then it
-tells a difference d from 0 with probability min(|d| / (2 w), 1). Where no such pair is open, arms further
-down that are known well serve as a ruler: with them the width is larger by that of their own bounds.
+Among the arms that are left, ask about the two whose order the answer is most likely to decide. Suppose that
+their difference is uniform between its bounds, and that an answer is a range of the usual width 2 w,
+uniformly placed around the difference. Then it tells a difference d from 0 with probability min(|d| / (2 w),
+1). If no such pair is open, excluded arms with narrow bounds serve as rulers: the answer is then effectively
+wider by the width of the ruler's own bounds.
 """
 
 from __future__ import annotations
@@ -23,19 +25,21 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_STEPS = 30  # pairs in a row along which ranges are added up
-_SPREAD = 1.0  # how far apart means may be, while nothing is known
-_SHARE = 0.1  # of that, half of the width of an answer, while there is none
-_MOST_LEFT = 60  # arms that are compared with one another
-_MOST_RULERS = 20
-_FAVOUR = 1.05  # for the champion: what is compared with it is known on its scale
+# These rank questions; they never decide which arms are excluded. Guesses for the time before the first
+# answers, and limits that keep a batch about 10^4 arms below a second (docs/performance.md).
+_STEPS = 30  # pairs in a row along which ranges are added up; bounds along longer chains are wide anyway
+_SPREAD = 1.0  # how far apart means may be, before anything is known: rewards are often in [0, 1]
+_SHARE = 0.1  # half the width of an answer, as a share of the spread, before there are answers
+_MOST_LEFT = 60  # arms that are compared with one another: 1,770 pairs
+_MOST_RULERS = 20  # excluded arms that serve as rulers, for each of the arms above
+_FAVOUR = 1.05  # prefers the champion among equals: arms compared with it are on its scale
 
 
 class Differences(NamedTuple):
-    """What is known of differences: ``low <= mean of pairs[i, 0] - mean of pairs[i, 1] <= high``.
+    """Known bounds on differences: ``low[i] <= mean of pairs[i, 0] - mean of pairs[i, 1] <= high[i]``.
 
-    `asked` are the pairs that need no question; `half_width` is half of the usual width of an answer, or
-    None.
+    `asked` are the pairs that need no question; `half_width` is half the usual width of an answer, None if
+    there are no answers with two ends.
     """
 
     n_arms: int
@@ -47,7 +51,7 @@ class Differences(NamedTuple):
 
 
 def range_questions(now: Differences, left: NDArray[np.int64]) -> list[Question]:
-    """Return questions about arms, those `left` among them, best first."""
+    """Return questions that may exclude some of the arms `left`, best first."""
     if len(left) < 2:
         return []
     champion = _champion(now, left)
@@ -69,7 +73,7 @@ def range_questions(now: Differences, left: NDArray[np.int64]) -> list[Question]
 
 
 def bounds_from(arm: int, now: Differences) -> tuple[Floats, Floats]:
-    """Return bounds of every mean minus that of one arm, infinite where nothing is known."""
+    """Return lower and upper bounds on every mean minus that of `arm`, infinite where nothing is known."""
     first, second = now.pairs[:, 0], now.pairs[:, 1]
     start, end = np.concatenate([second, first]), np.concatenate([first, second])
     most, least = np.concatenate([now.high, -now.low]), np.concatenate([now.low, -now.high])
@@ -86,7 +90,10 @@ def bounds_from(arm: int, now: Differences) -> tuple[Floats, Floats]:
 
 
 def chance(low: Any, high: Any, half_width: Any) -> Any:
-    """Return how probable it is that an answer tells which of two arms is better."""
+    """Return the probability that an answer tells which of two arms is better; 0 if that is known.
+
+    Their difference lies between `low` and `high`; see the top of this module.
+    """
     width = np.maximum(np.subtract(high, low), 1e-300)
     above, below = np.clip(high, 0.0, None), np.clip(np.negative(low), 0.0, None)
     told = (_told(above, half_width) + _told(below, half_width)) / width
@@ -95,13 +102,13 @@ def chance(low: Any, high: Any, half_width: Any) -> Any:
 
 
 def _told(distance: Any, half: Any) -> Any:
-    """Return the integral of min(d / (2 w), 1) up to a distance."""
+    """Return the integral of min(d / (2 w), 1) over d from 0 to `distance`, where w is `half`."""
     near = distance**2 / np.maximum(4.0 * np.asarray(half), 1e-300)
     return np.where(distance <= 2.0 * np.asarray(half), near, distance - half)
 
 
 def _champion(now: Differences, left: NDArray[np.int64]) -> int:
-    """Return the arm with the best lower bound, on the scale of the arm with most relations."""
+    """Return the arm of `left` with the best lower bound, relative to the arm with the most relations."""
     n_known = np.bincount(now.pairs.ravel(), minlength=now.n_arms)
     low, _high = bounds_from(int(n_known.argmax()), now)
     best = left[np.lexsort((-n_known[left], -low[left]))[0]]
@@ -109,7 +116,7 @@ def _champion(now: Differences, left: NDArray[np.int64]) -> int:
 
 
 def _spread(low: Floats, high: Floats) -> float:
-    """Return how far apart means seem to be."""
+    """Return an estimate of how far apart the means are, from bounds on them."""
     if len(low) < 3:
         return _SPREAD
     middle = (low + high) / 2.0
@@ -129,7 +136,7 @@ def _among_left(
     half: float,
     asked: set[int],
 ) -> list[Question]:
-    """Return questions about two arms that are left, and about one of them with a ruler."""
+    """Return questions about two arms that are left, and about one of these and a ruler."""
     low, high = bounds
     top = left[left != champion]
     top = top[np.argsort(-high[top], kind="stable")][:_MOST_LEFT]
@@ -153,9 +160,10 @@ def _among_left(
 
 
 def _spread_out(found: list[Question], champion: int) -> list[Question]:
-    """Return questions so that those that are asked at once are about different arms, as far as they go.
+    """Return questions reordered so that one batch is about different arms, as far as possible.
 
-    Whoever has a better question already is likely to be out, or in, by that one: the next is worth half.
+    An arm is likely to be decided by the best question about it, so each further question about the same arm
+    is worth half as much. The champion does not count.
     """
     used = {champion: -(10**9)}
     worth = []

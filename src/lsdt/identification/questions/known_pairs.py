@@ -1,4 +1,4 @@
-"""The arms a question may be about, a few hundred of them, with what is known among them as matrices."""
+"""The arms that questions may be about, a few hundred at most, and what is known about their pairs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import SideInformation
 
+# The matrices have this many rows and columns. The choice of pairs multiplies them: larger ones would make a
+# batch slower (docs/performance.md), smaller ones would leave fewer arms to choose from.
 MOST_ARMS = 240
-_MOST_HUBS = 80
+_MOST_HUBS = 80  # a third of the rows: the arms with the most relations, with which others are compared
 
 
 class Question(NamedTuple):
-    """A pair of arms, how many arms the answer is expected to exclude, and what it is for."""
+    """A pair of arms, how many arms the answer is expected to exclude, and the reason: a key of `WHY`."""
 
     first: int
     second: int
@@ -27,10 +29,11 @@ class Question(NamedTuple):
 
 
 class KnownPairs(NamedTuple):
-    """Rows and columns stand for `arms`, ascending.
+    """What is known about some arms, as boolean matrices; rows and columns stand for `arms`, ascending.
 
-    `similar` and `apart` are what is known; `better` has a True where the arm of the row is known to have the
-    larger mean. `left` says which arms may be the best, `deep` to which none of these can be similar.
+    `similar` and `apart` are the known pairs; `better` is True where the arm of the row is known to have the
+    larger mean. `left` marks arms that may be the best, `deep` arms that rule this out for every arm similar
+    to them (see `order_classes`).
     """
 
     arms: NDArray[np.int64]
@@ -42,23 +45,24 @@ class KnownPairs(NamedTuple):
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which pairs need no question; an arm and itself among them."""
+        """The pairs that need no question, including each arm with itself."""
         known = self.similar | self.apart
         np.fill_diagonal(known, True)
         return known
 
     def question(self, first: int, second: int, gain: float, why: str) -> Question:
-        """Return a question about the arms at two places."""
+        """Return a question about the arms in two rows of the matrices."""
         return Question(int(self.arms[first]), int(self.arms[second]), float(gain), why)
 
 
 def known_pairs(
     side: SideInformation, better: NDArray[np.int64], left: NDArray[np.int64], wanted: int
 ) -> KnownPairs:
-    """Return what is known, for information about arms, and pairs of which the first is better, by index.
+    """Return the matrices for `side` and the pairs `better`, better arm first.
 
-    With more arms than fit, those with most relations are on it, and some that may be the best: first those
-    that nothing is known to be similar to.
+    `left` are the arms that may be the best, `wanted` is the number of questions. If there are too many arms,
+    those with the most relations are selected, and some that may be the best: first those that are not known
+    to be similar to any arm.
     """
     near, far = side.similar_pairs().astype(np.int64), side.dissimilar_pairs().astype(np.int64)
     n_arms = side.n_arms

@@ -1,4 +1,4 @@
-"""Which dissimilar pairs determine one another's order, and which arms stand inside the line by that.
+"""Which dissimilar pairs determine one another's order, and which arms that places inside the line.
 
 If an arm is dissimilar to two others that are similar, these stand on the same side of it. Pairs that
 determine one another in this way are a class: the order of one is the order of all (Gallai 1967). An arm with
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class OrderClasses(NamedTuple):
-    """Dissimilar pairs both ways round, ``first`` above ``second``, the class of each, and the deep arms."""
+    """Dissimilar pairs, each in both orders (``first`` above ``second``), their classes, and deep arms."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]

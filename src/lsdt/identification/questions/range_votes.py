@@ -1,10 +1,10 @@
-"""Answers that say by how much: ranges of a difference of means, of which some may be wrong.
+"""Answers that say by how much: ranges of a difference of means, some of which may be wrong.
 
-Let n answers be about one pair, and k(x) of them hold a difference x. Were x the truth, n - k(x) of them
-would be wrong. So x is ruled out when k(x) is smaller than the largest k by m or more: at most m - 1 wrong
-answers do not explain it, and if each is wrong with probability q, its odds are (q / (1 - q))^m at most. What
-is left between the least and the largest such x is the range of the pair. For m = 1 it is where most answers
-overlap.
+Let there be n answers about a pair, and let k(x) of them contain the difference x. If x were the truth, n -
+k(x) of them would be wrong. So x is ruled out when k(x) is smaller than the largest k by m or more: m - 1
+wrong answers would not explain that, and if each is wrong with probability q, the odds of x are at most (q /
+(1 - q))^m. The range of the pair goes from the smallest to the largest x that is not ruled out. For m = 1 it
+is where most answers overlap.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from lsdt.identification.questions.votes import Leader
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MOST_REPEATS = 4  # times the answers that are needed, about one pair
+# A pair gets at most this many times the answers that would settle it if all agreed: answers that differ that
+# often are unlikely to agree soon.
+_MOST_REPEATS = 4
 _NUMBER = r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:e[-+]?[0-9]+)?"
 _BETWEEN = re.compile(rf"({_NUMBER})?\s*(?:\.\.|\bto\b|,|\s)\s*({_NUMBER})?")
 _AROUND = re.compile(rf"({_NUMBER})\s*(?:\+-|\+/-|±)\s*({_NUMBER})")
@@ -46,7 +48,7 @@ class Range(NamedTuple):
     high: float
 
     def turned(self) -> Range:
-        """Return the same for the arms the other way round."""
+        """Return the range of the second mean minus the first."""
         return Range(0.0 - self.high, 0.0 - self.low)
 
     def __str__(self) -> str:
@@ -58,7 +60,7 @@ EVERYTHING = Range(-math.inf, math.inf)
 
 
 def checked_range(value: Any) -> Range:
-    """Return an answer as a range, or say what is accepted."""
+    """Return an answer as a range; raise `InvalidInput` if it is none, or if both ends are open."""
     found = _read(value.strip().lower()) if isinstance(value, str) else _pair(value)
     if found is None:
         raise InvalidInput(f"{_ACCEPTED}; got {value!r}")
@@ -97,7 +99,7 @@ def _read(text: str) -> Range | None:
 
 
 class RangeVotes:
-    """All answers so far; as `Votes`, with ranges in place of words."""
+    """All answers so far, like `Votes`, but ranges instead of words."""
 
     def __init__(self, needed: int) -> None:
         self.needed = needed
@@ -112,14 +114,17 @@ class RangeVotes:
         self.n_answers += 1
 
     def leaders(self, least: int = 1) -> Iterator[Leader]:
-        """Yield the range of every pair of which something is known by so many answers, and by how many."""
+        """Yield the range of every pair that at least `least` answers bound; its lead is their number."""
         for pair, given in self._ranges.items():
             found = common_range(given, least)
             if found != EVERYTHING:
                 yield Leader(*pair, found, len(given))
 
     def again(self, first: int, second: int) -> int | None:
-        """Return how sure the answers about a pair are; None where no more of them are asked for."""
+        """Return the number of answers about a pair; None if there are none, or if no more are needed.
+
+        No more are needed once the settled range is where most answers overlap, or after too many answers.
+        """
         given = self._ranges.get((min(first, second), max(first, second)))
         if given is None or len(given) >= _MOST_REPEATS * max(self.needed, 2):
             return None
@@ -128,7 +133,7 @@ class RangeVotes:
         return len(given)
 
     def half_width(self) -> float | None:
-        """Return half of the usual width of an answer; None where none has two ends."""
+        """Return half the median width of the answers; None if none has two ends."""
         widths = sorted(
             each.high - each.low
             for given in self._ranges.values()
@@ -142,7 +147,7 @@ class RangeVotes:
         return list(self._ranges)
 
     def disputed(self) -> list[dict[str, Any]]:
-        """Return a row per pair whose answers have nothing in common, and where most of them overlap."""
+        """Return a row per pair whose answers have nothing in common: how many, and where most overlap."""
         rows = []
         for (first, second), given in self._ranges.items():
             if max(each.low for each in given) > min(each.high for each in given):
@@ -155,13 +160,13 @@ DISPUTED = ("answers", "low", "high")
 
 
 def common_range(given: list[Range], least: int) -> Range:
-    """Return the differences that so many wrong answers would be needed to rule out."""
+    """Return the range of differences that is not ruled out when m is `least`; see the top of this module."""
     if len(given) < least:
         return EVERYTHING
     if len(given) == 1:
         return given[0]
     points = sorted({end for each in given for end in each})
-    # Between two neighbouring ends as many answers hold as in the middle: closed ranges hold most at ends.
+    # The number of answers that contain a difference is largest at an end of one, since ranges are closed.
     counts = [sum(each.low <= point <= each.high for each in given) for point in points]
     enough = max(counts) - least
     if enough < 0:

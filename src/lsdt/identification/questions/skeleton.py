@@ -1,10 +1,12 @@
 """Which pairs to ask about when answers are similar or dissimilar.
 
-The arms stand on a line, and nobody says which end is the upper one. Four kinds of questions exclude arms:
+The arms lie on a line, and the answers do not say which end is the upper one. There are four kinds of
+questions:
 
 1. *place*: compare an arm with hubs, arms that are dissimilar to one another, until it is similar to one.
-2. *link*: find out which hubs are next to each other, by pairs of arms similar to either.
-3. *order*: ask what is missing to prove that a hub has others on both sides. All similar to it are out.
+2. *link*: find out which hubs are neighbours, by asking about pairs of arms, one similar to each hub.
+3. *order*: ask what is missing to prove that a hub has others on both sides. Then all arms similar to it are
+   out.
 4. *end*: near the ends of the line, compare arms that are left with arms further inside.
 """
 
@@ -22,19 +24,24 @@ if TYPE_CHECKING:
 
     from lsdt.identification.questions.known_pairs import KnownPairs, Question
 
-_HIT = 0.25  # how probable it is that an arm is similar to the next hub
-_ENOUGH = 0.02  # hubs that are next to each other with less probability are left alone
-_WORTH_LINKING = 0.015  # arms to exclude by an answer; less is worth less than questions about the ends
-_OVERLAPS = np.array([0.02, 0.1, 0.2, 0.3, 0.4, 0.5])
-_WANTED = np.array([1.7, 1.0, 0.35])  # neighbours that a hub with none, one, two or more links may still have
-_LEAST = 0.02  # what a question promises that none of the rules proposes
-_FAR = 1e6
-_STEPS = 4  # similar pairs in a row along which an order is proved
-_MOST_PROOF = 4  # questions for one proof
+# Guesses that rank questions: they affect how many are asked (measured in docs/paper/beyond.md), never which
+# arms are excluded.
+_HIT = 0.25  # the probability that an arm is similar to the next hub
+_ENOUGH = 0.02  # two hubs are not asked about if they are neighbours with a smaller probability
+_WORTH_LINKING = 0.015  # links that gain less are ranked together with questions about the ends
+_OVERLAPS = np.array([0.02, 0.1, 0.2, 0.3, 0.4, 0.5])  # values of a, equally likely at first; see `_links`
+_WANTED = np.array([1.7, 1.0, 0.35])  # expected further neighbours of a hub with none, one, two or more links
+_LEAST = 0.02  # the gain of a question that none of the four rules proposes
+_FAR = 1e6  # the price of an impossible step, far above that of any possible path
+_STEPS = 4  # similar pairs in a row along which an order is proved: longer paths lack too many pairs
+_MOST_PROOF = 4  # questions for one proof; one unexpected answer spoils it
 
 
 def skeleton_questions(now: KnownPairs) -> list[Question]:
-    """Return questions of the first kind that has any, best first."""
+    """Return questions, best first: of the first kind that has any, in the order place, order, link, end.
+
+    Links that promise little are ranked together with questions about the ends.
+    """
     hubs = find_hubs(now)
     found = list(_placements(now, hubs)) or _proofs(now, hubs)
     if found:
@@ -46,7 +53,7 @@ def skeleton_questions(now: KnownPairs) -> list[Question]:
 
 
 def find_hubs(now: KnownPairs) -> list[int]:
-    """Return the places of arms that are not known to be similar to one another, most relations first."""
+    """Return the rows of hubs: arms not known to be similar to one another, most relations first."""
     degree = (now.similar | now.apart).sum(axis=1)
     hubs: list[int] = []
     covered = np.zeros(len(degree), bool)
@@ -59,23 +66,23 @@ def find_hubs(now: KnownPairs) -> list[int]:
 
 
 def _placements(now: KnownPairs, hubs: list[int]) -> Iterator[Question]:
-    """Yield questions about arms that nothing is known to be similar to."""
+    """Yield a question about every arm that may be the best and is not known to be similar to any other."""
     known = now.known
     lost = np.flatnonzero(now.left & ~now.similar.any(axis=1))
     asked = set()
     for hub in hubs:
         for arm in lost[~known[lost, hub]].tolist():
-            if arm not in asked:  # the answer may make another question about it needless
+            if arm not in asked:  # the answer may make another question about this arm unnecessary
                 asked.add(arm)
                 yield now.question(arm, hub, _HIT, "place")
 
 
 def _links(now: KnownPairs, hubs: list[int]) -> Iterator[Question]:
-    """Yield a question for every two hubs that may be next to each other.
+    """Yield a question for every two hubs that may be neighbours.
 
-    Let hubs that are next to each other be 2 - 2 a epsilons apart. Then a share a of the arms similar to one
-    is similar to the other, and a share (1/2 + a)^2 / 2 of the pairs of arms, one from either, are similar.
-    Questions that found nothing so far speak against being next to each other.
+    Let neighbouring hubs be 2 - 2 a epsilons apart. Then a share a of the arms similar to one of them is
+    similar to the other, and a share (1/2 + a)^2 / 2 of the pairs of arms, one from each side, is similar.
+    Every dissimilar answer so far makes it less likely that two hubs are neighbours.
     """
     n_hubs = len(hubs)
     if n_hubs < 2:
@@ -89,7 +96,7 @@ def _links(now: KnownPairs, hubs: list[int]) -> Iterator[Question]:
     _count, part = connected_components(joined, directed=False)
     n_links = (joined & ~np.eye(n_hubs, dtype=bool)).sum(axis=1)
     misses = member @ apart[:, hubs].astype(np.float32)
-    misses = np.minimum(misses, misses.T)  # arms placed later were asked about the earlier hub anyway
+    misses = np.minimum(misses, misses.T)  # arms of the later hub were compared with the earlier one anyway
     pair_misses = member @ apart.astype(np.float32) @ member.T
     shares = (0.5 + _OVERLAPS) ** 2 / 2.0
     likely = (1.0 - _OVERLAPS) ** misses[:, :, None] * (1.0 - shares) ** pair_misses[:, :, None]
@@ -129,10 +136,10 @@ def _links(now: KnownPairs, hubs: list[int]) -> Iterator[Question]:
 
 
 def _proofs(now: KnownPairs, hubs: list[int]) -> list[Question]:
-    """Return what is missing to prove that a hub p stands between two others, q and r.
+    """Return the questions that are missing to prove that a hub p lies between two others, q and r.
 
-    If there is a way from p to q along similar pairs, all of it dissimilar to r, and one from p to r, all of
-    it dissimilar to q, then neither q nor r stands between the other and p.
+    If a path of similar pairs leads from p to q, with all its arms dissimilar to r, and another from p to r,
+    with all its arms dissimilar to q, then neither q nor r lies between the other and p.
     """
     known = now.known
     is_hub = np.zeros(len(known), bool)
@@ -172,7 +179,10 @@ def _proofs(now: KnownPairs, hubs: list[int]) -> list[Question]:
 def _ways_from(
     edge: NDArray[np.float64], price: NDArray[np.float64], start: int
 ) -> tuple[NDArray[np.float64], list[NDArray[np.int64]]]:
-    """Return the price of the cheapest short way to every arm, and where it comes from, step by step."""
+    """Return the price of the cheapest path of up to `_STEPS` steps to every arm, and its predecessors.
+
+    ``predecessors[step][arm]`` is the arm before it, or -1 if that step did not make the path cheaper.
+    """
     total = np.full(len(edge), 2.0 * _FAR)
     total[start] = 0.0
     steps = []
@@ -187,7 +197,7 @@ def _ways_from(
 
 
 def _way(steps: list[NDArray[np.int64]], target: int) -> Iterator[int]:
-    """Yield the arms of a way from its end, without the start."""
+    """Yield the arms of a path backwards from `target`, without the start."""
     arm = target
     for source in reversed(steps):
         if source[arm] >= 0:
@@ -196,9 +206,9 @@ def _way(steps: list[NDArray[np.int64]], target: int) -> Iterator[int]:
 
 
 def _neighbours(now: KnownPairs) -> Iterator[Question]:
-    """Yield what is open between arms that are left and arms that share a similar arm with them.
+    """Yield the open pairs of an arm that is left and another that is similar to the same arm.
 
-    If nothing is, the same for arms similar to those that are left: their order may be what a proof lacks.
+    If there are none, do the same for arms similar to those left: their order may be what a proof lacks.
     """
     near = np.greater(now.similar.astype(np.float32) @ now.similar.astype(np.float32), 0.0)
     beside = np.logical_or.reduce(now.similar[now.left])
@@ -215,7 +225,7 @@ def _ends(now: KnownPairs, hubs: list[int]) -> Iterator[Question]:
     """Yield questions about arms near an end of the line, each with an arm p further inside.
 
     If p is similar to some of them and dissimilar to others, the former are out. If it is similar to all, it
-    stands too near the end; if to none, too far away.
+    lies too near the end; if to none, too far away.
     """
     similar, apart, known = now.similar, now.apart, now.known
     n_arms = len(known)
@@ -241,7 +251,7 @@ def _ends(now: KnownPairs, hubs: list[int]) -> Iterator[Question]:
             if now.deep[p] or misses[p]:
                 place = rest[np.argmin(rank[rest])]
                 gain = chance[p] * (1.2 - 0.4 * rank[place]) * (1.0 if now.deep[p] else 0.9)
-            else:  # whether any is dissimilar to it: the outermost, if any
+            else:  # is any of them dissimilar to p? If so, the outermost one is
                 place = rest[np.argmax(rank[rest])]
                 gain = 0.5 * (1.0 - chance[p]) * min(hits[p] + 1.0, 3.0)
             yield now.question(int(group[place]), p, min(gain, 1.0), "end")

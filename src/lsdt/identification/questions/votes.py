@@ -1,4 +1,4 @@
-"""Answers about pairs, which may be wrong: how often each was given, and which one leads."""
+"""Answers about pairs, some of which may be wrong: how often each was given, and which one leads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPELLINGS = {
     "same": "equal",
 }
 _TURNED = {"better": "worse", "worse": "better"}
-_RISK = 0.05  # that any of as many relations as there are arms is settled wrongly
+_RISK = 0.05  # the usual 5%: that any relation is settled wrongly, if there are as many relations as arms
 
 
 class Leader(NamedTuple):
@@ -35,7 +35,7 @@ class Leader(NamedTuple):
 
 
 def checked_answer(value: object, kind: str) -> str:
-    """Return an answer as one of the words of its kind, or say which are accepted."""
+    """Return an answer as one of the words of its kind; raise `InvalidInput` with the accepted ones."""
     word = " ".join(value.lower().split()) if isinstance(value, str) else value
     word = SPELLINGS.get(word, word) if isinstance(word, str) else word
     if word not in WORDS[kind]:
@@ -47,9 +47,10 @@ def checked_answer(value: object, kind: str) -> str:
 
 
 def needed_lead(n_arms: int, wrong_rate: float) -> int:
-    """Return by how many answers one must lead to be settled, where each is wrong with this probability.
+    """Return the lead at which an answer is settled, if each is wrong with probability `wrong_rate`.
 
-    With a lead of m, the other answer is right with odds (q / (1 - q))^m at most, if answers are independent.
+    With a lead of m, the odds that the other answer is right are at most (q / (1 - q))^m, where q is
+    `wrong_rate` and answers are independent.
     """
     if wrong_rate == 0.0:
         return 1
@@ -58,7 +59,7 @@ def needed_lead(n_arms: int, wrong_rate: float) -> int:
 
 
 class Votes:
-    """All answers so far."""
+    """All answers so far; `needed` is the lead at which an answer is settled."""
 
     def __init__(self, kind: str, needed: int) -> None:
         self.kind, self.needed = kind, needed
@@ -74,7 +75,7 @@ class Votes:
         self.n_answers += 1
 
     def leader(self, first: int, second: int) -> Leader | None:
-        """Return the leading answer of a pair; None if nobody answered, or two answers are level."""
+        """Return the leading answer of a pair; None if there is no answer, or a tie."""
         pair = (first, second) if first < second else (second, first)
         counts = self._counts.get(pair)
         if counts is None:
@@ -86,14 +87,14 @@ class Votes:
         return Leader(*pair, max(counts, key=lambda word: counts[word]), lead)
 
     def leaders(self, least: int = 1) -> Iterator[Leader]:
-        """Yield the leading answer of every pair where it leads by so many."""
+        """Yield the leading answer of every pair where it leads by at least `least`."""
         for pair in self._counts:
             found = self.leader(*pair)
             if found is not None and found.lead >= least:
                 yield found
 
     def again(self, first: int, second: int) -> int | None:
-        """Return by how many an answer leads; None where there is none, or no more are asked for."""
+        """Return by how many the leading answer of a pair leads; None if there is none, or it is settled."""
         found = self.leader(first, second)
         return found.lead if found is not None and found.lead < max(self.needed, 2) else None
 

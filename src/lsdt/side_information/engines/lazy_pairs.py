@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
     from lsdt.side_information.engines.workspace import Lazy
 
-_BYTES_PER_ROW = 250.0  # while rows become side information
+_BYTES_PER_ROW = 250.0  # peak memory while rows become side information, estimated on the safe side
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from lsdt.side_information.engines.lazy_pairs import LazyPairs
     from lsdt.side_information.engines.workspace import Lazy
 
-_BYTES_PER_ARM = 200.0  # a text id as a Python object, twice, and its place
+# Estimates of the memory needed, on the safe side.
+_BYTES_PER_ARM = 200.0  # a text id as a Python object, twice, and its index
 _BYTES_PER_PAIR = 80.0  # while pairs become side information
 
 
@@ -130,7 +131,7 @@ class PairTables:
         low_, high_ = nw.col("low"), nw.col("high")
         self._refuse(
             ranges.filter((low_ > high_) | ((low_ == high_) & strict)),
-            "what is said of {pairs} leaves no difference of their means, such as {example}: it would be "
+            "the relations of {pairs} leave no possible difference of means, such as {example}: it would be "
             "from {low} to {high}; correct or drop one of the relations",
         )
         return ranges

@@ -24,6 +24,8 @@ from lsdt.side_information.engines.workspace import Workspace, row_of
 if TYPE_CHECKING:
     from lsdt.side_information.engines.workspace import Lazy
 
+# Coins are linear hashes modulo a prime whose products with the factors fit in 64 bits. The factors are
+# multipliers of well-known random number generators: ANSI C, then those of Fishman and Moore (1986).
 _PRIME = 2**31 - 1
 _FACTORS = (1_103_515_245, 742_938_285, 950_706_376, 1_226_874_159, 62_089_911, 1_343_714_438)
 

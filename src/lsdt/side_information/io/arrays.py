@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
-    """Return the arrays behind side information, and the rest as plain data."""
+    """Return the arrays that hold side information, and everything else as JSON data."""
     store = side.store
     about: dict[str, Any] = {
         "n_arms": side.n_arms,
@@ -175,7 +175,7 @@ def exact_array(arrays: Arrays, name: str, kind: Any, shape: tuple[int | None, .
 
 def _require(fits: bool, name: str) -> None:
     if not fits:
-        raise InvalidInput(f"{name!r} of the side information does not hold what it must")
+        raise InvalidInput(f"the array {name!r} of the side information has invalid content")
 
 
 def as_words(raw: bytes | NDArray[Any]) -> NDArray[np.uint64]:

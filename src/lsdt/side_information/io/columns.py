@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 RELATIONS = ("similar", "dissimilar")
 WORDS = (*RELATIONS, "better", "range")
-_BETTER, _RANGE = 2, 3
-_SHOWN = 100  # letters of a word in an error
+_BETTER, _RANGE = 2, 3  # their places in `WORDS`
+_SHOWN = 100  # letters of an unknown word that an error shows, a line or so
 # A whole number in plain digits, or as pandas writes it in a column with missing values: 7.0
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
 
@@ -54,10 +54,9 @@ def arms_and_pairs(
     low: pa.ChunkedArray | None = None,
     high: pa.ChunkedArray | None = None,
 ) -> ArmsAndPairs:
-    """Read the columns; ``place(row)`` says where a row is, `keep_ids` keeps ids that look like indices.
+    """Return the arms and pairs in some columns; errors name the row by ``place(row)``.
 
-    `names` are what the user calls the columns of arms.
-
+    `names` are the user's names for the columns of arms. `keep_ids` keeps ids that look like indices.
     Without a `relation` column every pair is similar. With a `threshold` column a pair may be in both
     relations. `low` and `high` are the ends of rows whose relation is ``range``; empty ones are open.
     """

@@ -97,9 +97,9 @@ def parse_about(text: str) -> dict[str, Any]:
     try:
         about = json.loads(text)
     except (ValueError, RecursionError) as error:  # a number of very many digits is a ValueError
-        raise InvalidInput(f"what it says about itself is not JSON: {error}") from None
+        raise InvalidInput(f"its metadata is not JSON: {error}") from None
     if not isinstance(about, dict):
-        raise InvalidInput(f"what it says about itself must be a JSON object; got {text.strip()!r}")
+        raise InvalidInput(f"its metadata must be a JSON object; got {text.strip()!r}")
     return about
 
 

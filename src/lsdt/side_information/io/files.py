@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-FORMAT = 1
+FORMAT = 1  # the version of the file format, raised when older versions could not read it
 COLUMNS = ("a", "b", "relation")
 THRESHOLD = "threshold"
 ENDS = ("low", "high")
 CHECKSUM = "checksum"
-_MOST_MARKS = 1000
+_MOST_MARKS = 1000  # in a fingerprint: one source has 32, merged sources add up, and more must be garbage
 _ABOUT = (
     "format",
     "complete",
@@ -124,9 +124,9 @@ def load(
         side = _built(table, about, None, COLUMNS, source)
         if content_checksum(side) != about[CHECKSUM]:
             raise InvalidInput(
-                f"it does not hold what was saved: its checksum is {content_checksum(side)} and was "
-                f"{about[CHECKSUM]!r}; if it was changed on purpose, take {CHECKSUM!r} out of what it says "
-                "about itself, else load another copy"
+                f"its content has changed since it was saved: its checksum is {content_checksum(side)} and "
+                f"was {about[CHECKSUM]!r}; if that was on purpose, remove {CHECKSUM!r} from its metadata, "
+                "else load another copy"
             )
         if columns == COLUMNS and complete in (None, side.is_complete):
             return side
@@ -172,7 +172,7 @@ def _scale(about: dict[str, Any]) -> tuple[float, float] | None:
     ends = about["scale"]
     if not isinstance(ends, list) or len(ends) != 2 or not all(map(is_number, ends)) or not ends[0] < ends[1]:
         raise InvalidInput(
-            f"what it says about itself has scale={ends!r}; accepted are its two ends, [low, high]"
+            f"its metadata has scale={ends!r}; accepted are the two ends of the scale, [low, high]"
         )
     return float(ends[0]), float(ends[1])
 
@@ -182,8 +182,8 @@ def _fingerprint(about: dict[str, Any]) -> tuple[str, ...]:
     marks = about.get("fingerprint", [])
     if not isinstance(marks, list) or len(marks) > _MOST_MARKS or not all(map(_is_mark, marks)):
         raise InvalidInput(
-            f"what it says about itself has fingerprint={marks!r}; accepted are up to {_MOST_MARKS} words of "
-            "16 hexadecimal digits"
+            f"its metadata has fingerprint={marks!r}; accepted are up to {_MOST_MARKS} words of 16 "
+            "hexadecimal digits"
         )
     return tuple(marks)
 
@@ -203,11 +203,11 @@ def _check_about(about: dict[str, Any], is_ours: bool) -> None:
     if about.get("format", FORMAT) != FORMAT:
         raise InvalidInput(f"it has format {about['format']!r}; this version reads format {FORMAT}")
     if is_ours and CHECKSUM not in about:
-        raise InvalidInput("it is damaged: what it says about itself was lost; load another copy")
+        raise InvalidInput("it is damaged: its metadata was lost; load another copy")
     for name in about:
         if name not in _ABOUT:
             raise InvalidInput(
-                f"what it says about itself has {name!r}; accepted are {', '.join(map(repr, _ABOUT))}"
+                f"its metadata has {name!r}; accepted are {', '.join(map(repr, _ABOUT))}"
                 f"{suggest(name, _ABOUT)}"
             )
 
@@ -216,8 +216,8 @@ def _check_ended(about: dict[str, Any], is_ended: bool) -> None:
     """Refuse a CSV file written by us that has lost its first or its last line."""
     if is_ended and not about:
         raise InvalidInput(
-            "its first line, which said whether it is complete, is lost, and its last line, '# lsdt end', is "
-            "there; load another copy, or remove the last line too to read it as a file from elsewhere"
+            "it has lost its first line, which says whether it is complete, but not its last line, '# lsdt "
+            "end'; load another copy, or remove the last line too to read it as a file from elsewhere"
         )
     if CHECKSUM in about and not is_ended:
         raise InvalidInput("its last line, '# lsdt end', is lost, and rows may be too; load another copy")
@@ -309,9 +309,7 @@ def _from_pairs(table: pa.Table, about: dict[str, Any], complete: bool | None, p
     if complete is None:
         complete = about.get("complete", False)
         if not isinstance(complete, bool):
-            raise InvalidInput(
-                f"what it says about itself has complete={complete!r}; accepted are true and false"
-            )
+            raise InvalidInput(f"its metadata has complete={complete!r}; accepted are true and false")
     needed = ["a", "b"] if complete else ["a", "b", "relation"]
     missing = [name for name in needed if name not in table.column_names]
     if missing:
@@ -327,7 +325,7 @@ def _from_pairs(table: pa.Table, about: dict[str, Any], complete: bool | None, p
     if is_csv and about.get("ids") != "text":
         a, b = integers_from_text(a, b)
     if about.get("ids") == "integers" and not pa.types.is_integer(a.type):
-        raise InvalidInput("it says that its ids are integers, and they are not")
+        raise InvalidInput("its metadata says that its ids are integers, but they are not")
     found = arms_and_pairs(
         a,
         b,

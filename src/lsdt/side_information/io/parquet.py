@@ -110,7 +110,7 @@ def refuse_growth(needed: float, path: Path, what: str) -> None:
         raise TooLarge(
             f"{path}: {what} would need about {readable_bytes(needed)} of memory, and the file has {size:,} "
             f"bytes; beyond {readable_bytes(_ALWAYS_READ)} at most {_MOST_GROWTH:,} times the file are read. "
-            "It says the same again and again: keep each row once"
+            "It must repeat the same rows: keep each row once"
         )
 
 

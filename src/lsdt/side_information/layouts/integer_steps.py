@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from lsdt.side_information.layouts.thresholds import Thresholds
 
-MOST_QUANTA = 2**20  # in the largest threshold
-_MOST_STEPS = 2**58  # the largest sum of thresholds along all arms
-_PARTS = 2**14  # the finest quantum tried, as a part of the smallest threshold
-_LOOKED_AT = 64
+MOST_QUANTA = 2**20  # in the largest threshold: six decimal digits, and room for sums in 64 bits
+_MOST_STEPS = 2**58  # the largest sum of thresholds along all arms: a few such sums can be added in 64 bits
+_PARTS = 2**14  # the finest quantum tried, as a part of the smallest threshold; trying more takes longer
+_LOOKED_AT = 64  # size of a sample that is tried first: it nearly always shows when there is no quantum
 _NEAR = 1e-13  # relative error of floats that still count as a whole multiple: .1 + .2 is three times .1
 
 

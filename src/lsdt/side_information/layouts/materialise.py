@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Beyond this many coins (about half a minute on two cores) an exact count or list is refused.
 _MOST_COINS = 2e10
-_FEW_ARMS = 1_000  # a table of all their pairs is small
+_FEW_ARMS = 1_000  # a table of all their pairs takes a megabyte
 BYTES_PER_PAIR = 16  # an int32 at either end, and as much again for the returned list
 
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 IGNORED = "reads similar and dissimilar pairs only, and this side information has ranges"
 WITHOUT = "side.reveal(1, 1, p_range=0) leaves the ranges out"
-_BYTES_PER_ROW = 150.0  # while rows are sorted and joined
-_FEWER = "keep fewer ranges: one that holds 0 rarely excludes an arm"
+_BYTES_PER_ROW = 150.0  # peak memory while rows are sorted and joined, estimated on the safe side
+_FEWER = "keep fewer ranges: one that contains 0 rarely excludes an arm"
 _ROW = "a range is (a, b, low, high), where either end may be None or infinite"
 
 
@@ -259,8 +259,9 @@ def join_ranges(better: Pairs, pairs: Pairs, low: Floats, high: Floats, names: A
         above = "above" if strict_low[at] else "at least"
         below = "below" if strict_high[at] else "at most"
         raise InvalidInput(
-            f"what is said of the pair ({first!r}, {second!r}) leaves no difference of their means: it would "
-            f"be {above} {best_low[at]:g} and {below} {best_high[at]:g}; correct or drop one of the relations"
+            f"the relations of the pair ({first!r}, {second!r}) leave no possible difference of means: it "
+            f"would be {above} {best_low[at]:g} and {below} {best_high[at]:g}; correct or drop one of the "
+            "relations"
         )
     return frozen_ranges(joined, best_low, best_high, strict_low, strict_high)
 
@@ -318,5 +319,5 @@ def check_against_distances(
         word = f"dissimilar (at least {own.far[row]:g} apart)"
     raise InvalidInput(
         f"the pair ({first!r}, {second!r}) is {word}, and its range goes from {ranges.low[row]:g} to "
-        f"{ranges.high[row]:g}: no difference is both; correct or drop one of the two"
+        f"{ranges.high[row]:g}: no difference satisfies both; correct or drop one of the two"
     )

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 Probability: TypeAlias = "float | Callable[[NDArray[np.float64]], NDArray[np.float64]]"
 Table: TypeAlias = tuple[float, ...]
 
+# Intervals of the grid on which a probability that depends on the distance is tabulated. Part of the file
+# format: a saved recipe holds the table.
 _GRID = 1024
-_SMALLEST_INVERSE = 1e-6
+_SMALLEST_INVERSE = 1e-6  # the grid of dissimilar pairs ends at a million epsilons instead of infinity
 
 
 def _largest(probability: float | Table) -> float:

@@ -11,6 +11,7 @@ import numpy as np
 
 from lsdt.kernel import Array, compiled, inlined, pair_coin
 
+# The kinds of layers, as codes that compiled code compares.
 REVEAL = 0
 REVEAL_BY_DISTANCE = 1
 CORRUPT = 2

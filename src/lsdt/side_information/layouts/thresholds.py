@@ -170,8 +170,8 @@ def check_ranges(similar: Adjacency, dissimilar: Adjacency, found: Thresholds, n
     least = found.dissimilar[right * (len(found.dissimilar) > 1)]
     raise InvalidInput(
         f"the pair ({first!r}, {second!r}) is listed both as similar (less than {below:g} apart) and as "
-        f"dissimilar (at least {least:g} apart): no distance is both; keep one of the two, or correct a "
-        "threshold"
+        f"dissimilar (at least {least:g} apart): no distance satisfies both; keep one of the two, or correct "
+        "a threshold"
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 TOLERANCE = 1e-9  # see `lsdt.from_means`
-_EXACT_INTEGERS = 2**53
+_EXACT_INTEGERS = 2**53  # whole numbers below this are exact as floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 METRICS = (*NORMS, "cosine")
 _ORDERS = {"euclidean": 2, "manhattan": 1, "chebyshev": np.inf}
 _TOLERANCE = 1e-9  # parts of epsilon, as in lsdt.from_means
-_ROUNDING = 4e-16  # of a coordinate of a normalised vector
+_ROUNDING = 4e-16  # of a coordinate of a normalised vector: a few times the precision of floats, 1.1e-16
 _FEWER = "use a smaller epsilon, a larger lipschitz constant, or fewer arms"
 
 

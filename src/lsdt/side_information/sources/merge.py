@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 WAYS = ("error", "unknown", "first")
 _BYTES_PER_PAIR = 64  # of every source, while they are sorted and compared
 _FEWER = "merge sources that list fewer pairs: complete information implies all of its dissimilar pairs"
-_SHOWN = 5
+_SHOWN = 5  # contradictions in an error or a printed report; `contradictions()` lists all
 _DISAGREE = "the sources contradict one another, which on_conflict does not settle for ranges"
 _TAKEN = {
     "error": "",
@@ -181,7 +181,7 @@ def _common_epsilon(sources: list[SideInformation], labels: list[str]) -> float 
         if epsilon != known[0][0]:
             raise InvalidInput(
                 f"sources must mean the same epsilon; {known[0][1]!r} has {known[0][0]!r} and {label!r} has "
-                f"{epsilon!r}. Make one of them anew: relations at one threshold say little about another"
+                f"{epsilon!r}. Rebuild one of them: relations at one threshold say little about another"
             )
     return known[0][0] if known else None
 

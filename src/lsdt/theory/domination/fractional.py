@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 METHODS = ("auto", "simplex", "primal_dual")
 # The simplex method takes about a second for this many arms, and time grows faster than their square.
 _MOST_EXACT = 2_000
+# Limit on the steps of the first-order method: a gap of 1% took 20 to 200 on graphs of 10,000 arms, .1% 600.
 _MOST_STEPS = 20_000
 
 

@@ -1,4 +1,4 @@
-"""Compiled side of :mod:`lsdt.theory.domination.fractional`: P2 for windows, from left to right."""
+"""Compiled side of :mod:`lsdt.theory.domination.fractional`: P2 of a unit interval graph, in one pass."""
 
 from __future__ import annotations
 

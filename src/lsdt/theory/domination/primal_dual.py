@@ -1,12 +1,14 @@
 """P2 on large graphs: a first-order method whose answers carry their own proof.
 
-P2 asks for the least total of z with closed neighbourhoods that sum to at least 1. Its dual asks for the
-largest total of y with closed neighbourhoods that sum to at most 1: the same symmetric matrix. Any feasible y
-bounds the optimum from below, so a feasible pair proves the quality of its z, however it was found.
+P2 minimises the total of z, where every closed neighbourhood must sum to at least 1. Its dual maximises the
+total of y, where every closed neighbourhood must sum to at most 1; the matrix is the same, as it is
+symmetric. Any feasible y bounds the optimum from below, so a feasible pair proves the quality of its z,
+however it was found.
 
-It is found by the primal-dual hybrid gradient method in its restarted Halpern form (Lu and Yang 2024, after
-Applegate et al. 2021), with Pock and Chambolle's diagonal steps. Every few steps both iterates are scaled to
-be feasible and the best of either kind are kept; the gap between the two decides about restarts and the end.
+The pair is found by the primal-dual hybrid gradient method in its restarted Halpern form (Lu and Yang 2024,
+after Applegate et al. 2021), with Pock and Chambolle's diagonal steps. Every few steps both iterates are
+scaled to be feasible, and the best z and the best y so far are kept. The gap of the scaled iterates decides
+when to restart, the gap between the best pair when to stop.
 """
 
 from __future__ import annotations
@@ -23,17 +25,19 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import Adjacency
 
+# A check costs about as much as a step, so one in 20 adds some 5%; up to 19 steps more than needed are taken.
 _STEPS_BETWEEN_CHECKS = 20
 # Restart when the gap has fallen below _ENOUGH times its value at the last restart, or below _SOME times it
 # and has begun to rise, or when more than the fraction _LONG of all steps came since (the usual constants).
 _ENOUGH, _SOME, _LONG = 0.3, 0.7, 0.36
-# Rounded up, an arm with less would be played once an epoch for next to nothing.
+# Plays are rounded up, so an arm with a smaller value would be played once an epoch for next to nothing.
 _TINY = 1e-4
+# Smaller values are rounding errors of the iteration.
 _NOISE = 1e-9
 
 
 class _Best:
-    """The best feasible pair so far."""
+    """The best feasible z and y so far, with their totals `size` and `lower`."""
 
     def __init__(self, similar: Adjacency) -> None:
         n_arms = len(similar.indptr) - 1
@@ -90,7 +94,10 @@ def solution_with_certificate(
 
 
 def _balance(weight: float, moved_z: float, moved_y: float) -> float:
-    """Return the geometric mean of the dual step's weight and the ratio of distances moved, y to z."""
+    """Return the dual step's new weight: the geometric mean of the old one and the distances' ratio, y to z.
+
+    Both distances are squared; the weight stays as it is if either is 0.
+    """
     if min(moved_z, moved_y) < 1e-20:
         return weight
     return math.sqrt(weight * math.sqrt(moved_y / moved_z))

@@ -1,4 +1,5 @@
 """Lower bounds: Theorem 3 (`lower_bound`, checked by `p1_programme`) and the exact constant (`graves_lai`).
 
-`alternatives` are the other means that fit, `cutting_planes` the method, `linear_programme` the solver.
+`alternatives` describes the other means that fit the graph, `cutting_planes` finds the least regret that
+excludes them, `linear_programme` wraps the solver.
 """

@@ -2,8 +2,9 @@
 
 In a connected unit interval graph the order of the means is unique up to reversal and up to arms with equal
 neighbourhoods. Dissimilar arms never have equal neighbourhoods, so either orientation fixes the order of
-every dissimilar pair, and the means that fit it form a convex set. Within a class we may keep the order of
-the true means: given the lowest and the highest new mean of the class, the smallest moves keep it.
+every dissimilar pair, and the means that fit it form a convex set. Within a class of arms with equal
+neighbourhoods we may keep the order of the true means: given the lowest and the highest new mean of the
+class, the smallest shifts keep it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class OrderedComponent(NamedTuple):
-    """One component: its arms by class and mean, ascending, and the window of each as positions."""
+    """One component: its arms by class and mean, ascending.
+
+    The arm at position i is similar to those at positions ``left[i]`` to ``right[i] - 1``.
+    """
 
     arms: NDArray[np.int64]
     left: NDArray[np.int64]

@@ -1,8 +1,8 @@
 """The exact constant of Graves and Lai for complete side information and Gaussian rewards.
 
 No uniformly good policy has a regret below ``C log T`` in the long run, and some policy attains it: C is the
-least regret of rates that tell the truth apart from every other set of means that fits the graph and has
-another best arm. These sets are worked out in docs/theory/bounds.md. They separate by component.
+least regret of rates that distinguish the true means from all other means that fit the graph and have
+another best arm. docs/theory/bounds.md derives these sets of means; each component can be treated on its own.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ def graves_lai_constant(
     Returns
     -------
     GravesLai
-        ``value`` is a lower bound, ``value + gap`` an upper one, ``rates`` how often per log T every arm is
-        played to attain the upper one. The best arms have rate 0: playing them costs nothing.
+        ``value`` is a lower bound on the constant, ``value + gap`` an upper one; ``rates``, the plays of
+        every arm per log T, attain the upper one. The best arms have rate 0: playing them costs nothing.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def graves_lai_constant(
 def _price_component(
     truth: Truth, component: OrderedComponent, arms: NDArray[np.int64], epsilon: float, tolerance: float
 ) -> Price:
-    """Price one component, after scaling its lengths to be neither tiny nor huge."""
+    """Return the bounds and rates of one component; lengths are scaled to be neither tiny nor huge."""
     gaps = truth.gaps[arms]
     own = bool((component.arms == truth.best).any())
     floored = own & np.isin(arms, truth.own) & (gaps > 0.0)

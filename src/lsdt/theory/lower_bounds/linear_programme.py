@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from scipy.sparse import csr_array
 
+# Below HiGHS's default of 1e-7: bounds are asked for with a relative precision of 1e-6 and finer.
 _TOLERANCE = 1e-9
 
 
 class Optimum(NamedTuple):
-    """The largest value, a point that attains it, and each row's dual: the gain per unit of right side."""
+    """The largest value, a point that attains it, and each row's dual: the gain per unit of its bound."""
 
     value: float
     point: NDArray[np.float64]

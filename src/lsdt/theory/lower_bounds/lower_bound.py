@@ -56,8 +56,8 @@ def lower_bound_constant(side: SideInformation, means: ArrayLike, sigma: float =
 
     Examples
     --------
-    Arms 2 and 3 are the best class, arm 0 is the other one. Arm 2 needs 2 / .04 plays per log T, and plays
-    of arm 0 must show that its class is not the best:
+    Arms 2 and 3 form the best class, arm 0 the other one. Arm 2 needs 2 / .04 plays per log T, and plays of
+    arm 0 must show that its class is not the best:
 
     >>> import lsdt
     >>> means = [0., .4, .8, 1.]
@@ -99,7 +99,10 @@ def lower_bound_rates(side: SideInformation, means: ArrayLike, sigma: float = 1.
 def _share_rates(
     truth: Truth, classes: EndClasses, epsilon: float, sigma: float, rates: NDArray[np.float64]
 ) -> None:
-    """Let the two classes of a component share plays, which the closed form counts separately."""
+    """Lower `rates` in place where the two classes of a component can share plays.
+
+    The closed form pays for the two classes separately. This concerns components without the best arm.
+    """
     for number in range(len(classes.component_starts) - 1):
         two_classes = int((classes.class_component == number).sum()) == 2
         if number == classes.component_of[truth.best] or not two_classes:

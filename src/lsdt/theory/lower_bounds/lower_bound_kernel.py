@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 
 class EndClasses(NamedTuple):
-    """End classes of the components: ``class_of`` an arm is -1 outside the candidate set.
+    """The end classes of all components: ``class_of[arm]`` is -1 outside the candidate set.
 
-    The arms of component d are ``component_arms[component_starts[d]:component_starts[d + 1]]``.
+    ``class_component[c]`` is the component of class c. The arms of component d are
+    ``component_arms[component_starts[d]:component_starts[d + 1]]``.
     """
 
     class_of: FixedWholes
@@ -83,7 +84,10 @@ def class_mean(classes: EndClasses, number: int, means: Array) -> float:
 
 @inlined
 def keep_cheaper(gap: float, distance: float, arm: int, best: int, cost: float, far: float) -> bool:
-    """Return whether an arm distinguishes two sets of means at less regret than the best one so far."""
+    """Return whether an arm distinguishes two sets of means at less regret than the best one so far.
+
+    Of arms that cost the same, the one with the larger distance is kept: it needs fewer plays.
+    """
     if distance == 0.0:
         return False
     price = max(gap, 0.0) / (distance * distance)
@@ -94,7 +98,7 @@ def keep_cheaper(gap: float, distance: float, arm: int, best: int, cost: float, 
 def add_mirrored(
     classes: EndClasses, number: int, means: Array, leader: int, lowest: float, variance: float, rates: Array
 ) -> None:
-    """Set the rate of the arm that best excludes the mirrored means of Appendix D."""
+    """Raise the rate of the arm that excludes the mirrored means of Appendix D at the least regret."""
     component = classes.class_component[number]
     first, last = classes.component_starts[component], classes.component_starts[component + 1]
     bottom = math.inf
@@ -120,7 +124,7 @@ def add_mirrored(
 def add_moved(
     classes: EndClasses, number: int, means: Array, leader: int, epsilon: float, variance: float, rates: Array
 ) -> None:
-    """Set the rate of the arm that best excludes another component lying above the best mean."""
+    """Raise the rate of the arm that excludes another component above the best mean at the least regret."""
     component = classes.class_component[number]
     first, last = classes.component_starts[component], classes.component_starts[component + 1]
     low, high, rival = math.inf, -math.inf, -1

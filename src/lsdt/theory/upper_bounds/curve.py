@@ -36,7 +36,7 @@ class UpperBound:
     vacuous : bool or ndarray
         Whether the bound is at least the regret of always playing the worst candidate.
     note : str
-        A remark, usually empty.
+        Why the proof does not hold, where it does not; else empty.
     """
 
     horizon: Any

@@ -24,7 +24,11 @@ _UCB_TAIL = math.pi**2 / 3.0  # the last phase has alpha = 8 sigma^2; see upper_
 
 
 class _Setting(NamedTuple):
-    """Gaps, exploration values and smallest gaps nearby of the candidates; the policy's parameters."""
+    """What the bound depends on: the candidates and the policy's parameters.
+
+    `z` are the exploration values, `near` the smallest gap among a candidate and those similar to it;
+    `variance` is sigma squared.
+    """
 
     gaps: NDArray[np.float64]
     z: NDArray[np.float64]
@@ -162,7 +166,7 @@ def _growing_terms(setting: _Setting, rounds: NDArray[np.float64], stated: bool)
 
 
 def _constant(setting: _Setting) -> float:
-    """Return cases (a) and (b) of the proof plus a play per arm for rounding up and UCB's constant."""
+    """Return the sum of the proof's cases (a) and (b), a play per arm for rounding up, and UCB's constant."""
     gaps, far = setting.gaps, setting.far
     kept = 2.0 * float((gaps[far] * 4.0 ** setting.epoch_of(gaps)[far]).sum())
     lost = 2.0 * (4.0 ** (max(setting.last_epoch, 0) + 1) - 1.0) / 3.0
