@@ -125,7 +125,7 @@ def test_parts_beyond_the_paper_are_listed_apart(capsys):
     [
         (["--only", "beyond-wrong"], "goes beyond the paper; ask for it with"),
         (["--beyond", "--only", "fig-b0-k"], "one of the paper's"),
-        (["--beyond", "--only", "fig-*"], "no part of the reproduction is like"),
+        (["--beyond", "--only", "fig-*"], "no part of the reproduction matches"),
         (["--beyond", "--only", "beyond-wrongs"], "did you mean"),
     ],
 )

@@ -268,5 +268,5 @@ def test_parts_are_chosen_by_name_or_beginning():
     assert [it.id for it in experiments(["*-time-*"])] == ["table-time-csi", "table-time-psi"]
     with pytest.raises(InvalidInput, match="no part 'fig-bstar'.*did you mean"):
         experiments(["fig-bstar"])
-    with pytest.raises(InvalidInput, match="is like 'nothing-\\*'"):
+    with pytest.raises(InvalidInput, match="matches 'nothing-\\*'"):
         experiments(["nothing-*"])

@@ -93,7 +93,7 @@ def add_to(commands: Any, name: str) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Serve until told to end."""
+    """Run the service until it is stopped."""
     if options.log_level not in ("debug", "info", "warning", "error"):
         raise InvalidInput(f"log_level must be debug, info, warning or error; got {options.log_level!r}")
     from lsdt.service import Settings, serve, start_log  # first: its error says which package is missing

@@ -35,7 +35,7 @@ _ASSUMED = {
         "This holds if whether a user rated an item has nothing to do with the rating. If people rate what "
         "they like, all rewards are too high, most of all those of items that few people rate."
     ),
-    "uniform": "This holds if what was shown was chosen at random, whoever the user was.",
+    "uniform": "This holds if what was shown was chosen at random, regardless of the user.",
     "propensity": (
         "This holds if the probabilities are those with which items were chosen, and every item could be "
         "chosen for every user."

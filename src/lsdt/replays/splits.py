@@ -427,8 +427,8 @@ def _always(item: int, n_items: int) -> NDArray[np.float64]:
 
 def load_compiled(study: ReplayStudy) -> None:
     """Compile or load the code of every policy before timing starts, on a user without ratings."""
-    nobody = UserRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
+    no_ratings = UserRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
     tiny = from_means([0.5], 1.0)
     for competitor in study.competitors:
         if isinstance(competitor, Policy):
-            replay_once(competitor.begin(tiny, BOUNDED, 1, new_stream(0)), nobody, 1)
+            replay_once(competitor.begin(tiny, BOUNDED, 1, new_stream(0)), no_ratings, 1)

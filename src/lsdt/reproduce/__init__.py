@@ -1,8 +1,8 @@
-"""The paper redone: figures, tables and checks, with the claims that they decide.
+"""Reproduction of the paper: figures, tables and checks, with the claims that they decide.
 
-`runner` runs the parts that `registry` lists. `framework/` holds what parts are built from, `page/` the
-HTML report, `paper/` the figures and tables, `theorems/` the checks of what is proved, and `beyond/` what the
-paper does not do.
+`runner` runs the parts that `registry` lists. `framework/` holds the building blocks of parts, `page/` the
+HTML report, `paper/` the figures and tables, `theorems/` checks of the paper's theorems, and `beyond/`
+studies that go beyond the paper.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The parts of the two reports, the paper's and the one beyond it, in the order of their pages."""
+"""The parts of the two reports, on the paper and beyond it, in the order of their pages."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def experiments(parts: Sequence[str] | None = None, beyond: bool = False) -> lis
             raise _no_part(part, ids)
         matching = fnmatch.filter(ids, part)
         if not matching:
-            raise InvalidInput(f"no part of the reproduction is like {part!r}; there are {', '.join(ids)}")
+            raise InvalidInput(f"no part of the reproduction matches {part!r}; there are {', '.join(ids)}")
         wanted |= set(matching)
     return [experiment(part) for part in ids if part in wanted]
 
@@ -105,7 +105,7 @@ def _no_part(part: str, ids: tuple[str, ...]) -> InvalidInput:
     there = ", ".join(ids)
     if part in IDS:
         return InvalidInput(
-            f"the part {part!r} is one of the paper's, and what goes beyond it has {there}; leave beyond out"
+            f"the part {part!r} is one of the paper's; those beyond the paper are {there}. Leave beyond out"
         )
     return InvalidInput(
         f"there is no part {part!r} of the reproduction; there are {there}{suggest(part, ids)}"

@@ -1,7 +1,7 @@
 """The whole reproduction: run or load the parts, write the page and the claims.
 
-Parts of the paper run at the same time, each in its own process: drawing figures, solving programmes and
-compiling code would leave all cores but one idle. Parts that measure running times run afterwards, alone.
+Parts of the paper run at the same time, each in its own process, because drawing figures, solving programmes
+and compiling code would leave all cores but one idle. Parts that measure running times run afterwards, alone.
 Parts beyond the paper take gigabytes and use all cores themselves, so they run one after another.
 """
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 PAGE = "index.html"
-# By rule of thumb: with fewer parts, starting processes takes longer than running the parts here.
+# A rule of thumb: for fewer parts, starting processes takes longer than running the parts here.
 _WORTH_PROCESSES = 4
 
 
@@ -117,7 +117,7 @@ def reproduce(
     """Reproduce the paper or some of its parts, or run the parts beyond it, and write the report.
 
     A part that is finished in this folder with the same setting, seed and version of the package is not run
-    again. Ctrl-C loses the parts under way; the others are kept, and the page shows them.
+    again. Ctrl-C loses the parts that are running; the others are kept, and the page shows them.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def reproduce(
 
 
 def _check(wanted: list[Experiment], request: Request, page: Path) -> None:
-    """Check the request before any work; raise the errors that it would cause."""
+    """Check the request before any work; raise an error if it cannot be fulfilled."""
     for package in ("matplotlib", "jinja2"):
         if find_spec(package) is None:
             raise MissingDependency(f"the report needs {package}: pip install 'lsdt[report]'")
@@ -185,7 +185,7 @@ def _check(wanted: list[Experiment], request: Request, page: Path) -> None:
 
 
 class _Run:
-    """The parts of a run: which are finished, and which are under way."""
+    """The parts of a run: those that are finished, and those that are running."""
 
     def __init__(self, request: Request, work: Work, folder: Path, watcher: Watcher | None) -> None:
         self.parts: dict[str, Part] = {}
@@ -194,13 +194,13 @@ class _Run:
 
     @property
     def cores(self) -> int:
-        """Number of cores that may be used; 1 where no processes can be started."""
+        """Number of cores that may be used; 1 if no processes can be started."""
         import joblib
 
         return int(joblib.effective_n_jobs(self._work.n_jobs))
 
     def load(self, each: Experiment) -> bool:
-        """Load a part if it is finished in the folder; return whether it was."""
+        """Load a part if the folder holds it finished; return whether it does."""
         part = load_part(each, each.setting(self._request), self._work.seed, self._folder / each.id)
         if part is not None:
             self._begin(each)
@@ -226,11 +226,11 @@ class _Run:
         request = replace(self._request, jester=None if jester is None else jester.absolute())
         work = replace(self._work, n_jobs=max(self.cores // n_processes, 1), jester=request.jester)
         by_id = {each.id: each for each in sorted(together, key=lambda each: -each.seconds)}
-        begun: list[Experiment] = []
+        started: list[Experiment] = []
 
         def calls() -> Iterator[Any]:  # joblib takes the next call when a process is free
             for each in by_id.values():
-                begun.append(each)
+                started.append(each)
                 yield joblib.delayed(_run_there)(each.id, request, work, folder)
 
         parallel = joblib.Parallel(
@@ -238,7 +238,7 @@ class _Run:
         )
         finished = parallel(calls())
         try:
-            self._begin_all(begun)
+            self._begin_all(started)
             for name in finished:
                 each, setting = by_id[name], by_id[name].setting(self._request)
                 part = load_part(each, setting, work.seed, self._folder / name)
@@ -246,27 +246,27 @@ class _Run:
                     self._end(replace(part, reused=False))
                 else:  # the folder was changed meanwhile: the part is run again
                     self.under_way.remove(each)
-                    begun.remove(each)
-                self._begin_all(begun)
+                    started.remove(each)
+                self._begin_all(started)
         except BaseException as error:
             with warnings.catch_warnings():  # joblib warns about the abandoned parts
                 warnings.simplefilter("ignore")
                 finished.close()
-            self._begin_all(begun)
+            self._begin_all(started)
             for each in self.under_way:  # their processes were killed, perhaps while writing
                 for rest in (self._folder / each.id).glob(".*.part.*"):
                     with suppress(OSError):
                         rest.unlink()
             if isinstance(error, BrokenExecutor):
                 raise TooLarge(
-                    "a process that ran a part was ended from outside, most likely for lack of memory. "
-                    "What is finished is kept, and the same call goes on; with n_jobs=1 (--n-jobs 1) it "
-                    "takes least"
+                    "a process that ran a part was killed, most likely for lack of memory. Finished parts "
+                    "are kept, and the same call continues from there; n_jobs=1 (--n-jobs 1) takes the "
+                    "least memory"
                 ) from None
             raise
 
-    def _begin_all(self, begun: list[Experiment]) -> None:
-        for each in begun:
+    def _begin_all(self, started: list[Experiment]) -> None:
+        for each in started:
             if each.id not in self.parts and each not in self.under_way:
                 self._begin(each)
 

@@ -13,7 +13,7 @@ FORKED = "this process was forked from the one that opened the store; open the s
 
 class _Watched(Protocol):
     def forked(self) -> None:
-        """Make new locks, and refuse what only the parent process may do."""
+        """Make new locks, and make calls raise that only the parent process may use."""
 
 
 _WATCHED: WeakSet[_Watched] = WeakSet()

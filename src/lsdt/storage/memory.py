@@ -102,7 +102,7 @@ class MemoryStore(Store):
             del self._logs[name]
 
     def lease(self, name: str, *, exclusive: bool = True) -> Lease:
-        """Return the right to write."""
+        """Return a lease, the right to write to the log of an experiment."""
         with self._lock:
             log = self._log(name)
             if any(exclusive or held.exclusive for held in log.holders.values()):
@@ -155,7 +155,7 @@ class MemoryStore(Store):
             self._failed = ""
 
     def reserve_numbers(self, lease: Lease, n: int) -> int:
-        """Return the first of some new numbers."""
+        """Return the first of `n` consecutive decision numbers."""
         with self._lock:
             log = self._log(lease.name)
             first = max(log.reserved, max(log.opened, default=-1) + 1)

@@ -182,7 +182,7 @@ class SqlStore(FailStopStore):
     # ---------------------------------------------------------------- writing
 
     def lease(self, name: str, *, exclusive: bool = True) -> Lease:
-        """Return the right to write."""
+        """Return a lease, the right to write to the log of an experiment."""
         with self._lock:
             number = self.number(name)
             if any(held.number == number for held in self._leases.values()):
@@ -222,7 +222,7 @@ class SqlStore(FailStopStore):
             return self._insert(writes, lease, events)
 
     def reserve_numbers(self, lease: Lease, n: int) -> int:
-        """Return the first of some new numbers."""
+        """Return the first of `n` consecutive decision numbers."""
         self._check_lease(lease)
         with self._writing(commit=True) as writes:
             row = self._locked_experiment(writes, lease.number)

@@ -275,7 +275,7 @@ class SqliteStore(SqlStore):
     # ---------------------------------------------------------------- writing
 
     def lease(self, name: str, *, exclusive: bool = True) -> Lease:
-        """Return the right to write."""
+        """Return a lease, the right to write to the log of an experiment."""
         if not exclusive:
             raise InvalidInput("SQLite has one writer, with an exclusive lease; replicas need postgresql://")
         return super().lease(name)

@@ -190,7 +190,7 @@ class Store(ABC):
 
     @abstractmethod
     def lease(self, name: str, *, exclusive: bool = True) -> Lease:
-        """Return the right to write to a log.
+        """Return a lease, the right to write to the log of an experiment.
 
         Parameters
         ----------

@@ -177,7 +177,7 @@ def test_the_summary_counts_verdicts_and_the_claims_say_theirs(walk):
 def test_a_check_says_what_was_measured():
     sampled = rules.below("x", rules.Estimate(-1.0, -2.0, -0.5), 0.0)
     assert sampled.measured == "-1 (-2 to -0.5)"
-    assert str(sampled) == "x: -1 (-2 to -0.5), to be below 0"
+    assert str(sampled) == "x: -1 (-2 to -0.5), claimed to be below 0"
     assert rules.below("x", rules.exactly(3.0), 4.0).measured == "3"
     assert rules.below("x", rules.mean_of([3.0]), 4.0).measured == "3"
 
@@ -285,11 +285,11 @@ def test_mistakes_are_named(tmp_path, page):
             Page("t", "", (good, replace(good, **{"id": "other", "claims": (), **changes})), {})
         )
 
-    with pytest.raises(InvalidInput, match="'fig-one' is there twice"):
+    with pytest.raises(InvalidInput, match="'fig-one' occurs twice"):
         render(id="fig-one")
-    with pytest.raises(InvalidInput, match="'claim-one' is there twice"):
+    with pytest.raises(InvalidInput, match="'claim-one' occurs twice"):
         render(claims=good.claims)
-    with pytest.raises(InvalidInput, match="'summary' is there twice"):
+    with pytest.raises(InvalidInput, match="'summary' occurs twice"):
         render(id="summary")
     with pytest.raises(InvalidInput, match="letters, digits.*got 'a b'"):
         render(id="a b")

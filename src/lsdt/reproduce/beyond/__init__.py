@@ -1,5 +1,6 @@
-"""Beyond the paper.
+"""Studies beyond the paper.
 
-`contests/` of all policies, `wrong_relations/`, `massive/` numbers of arms, `identification/` of the best
-arm, means that change (`drift/`), and which pairs to ask about (`inquiry/`).
+`contests/` compares all policies, `wrong_relations/` adds wrong relations, `massive/` has very many arms,
+`identification/` finds the best arm, `drift/` has means that change, and `inquiry/` chooses pairs to ask
+about.
 """

@@ -1,4 +1,4 @@
-"""An independent check of means that prove an arm to be a candidate."""
+"""An independent check of means that prove that an arm is a candidate."""
 
 from __future__ import annotations
 

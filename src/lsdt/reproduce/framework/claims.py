@@ -1,6 +1,6 @@
 """The claims of the paper and the rule that decides them.
 
-A check compares a measured quantity, with its 95% interval, with the range that a claim gives for it:
+A check compares a measured quantity and its 95% interval with the range that a claim gives for it:
 
 - *confirmed*: the whole interval lies in the range,
 - *refuted*: the whole interval lies outside,
@@ -91,7 +91,7 @@ class Check:
         return _MARKS[self.outcome]
 
     def __str__(self) -> str:
-        return f"{self.what}: {self.measured}, to be {self.wanted}"
+        return f"{self.what}: {self.measured}, claimed to be {self.wanted}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON data."""
@@ -119,7 +119,7 @@ class Claim:
     paper : str
         Where the paper makes it.
     checks : tuple of Check
-        What must be true of the measurements if it holds.
+        What the measurements must show if it holds.
     """
 
     name: str
@@ -144,7 +144,7 @@ class Claim:
 
     @property
     def undecided(self) -> bool:
-        """Whether no check is decided, so that more runs are needed."""
+        """Whether no check is decided, which means that more runs are needed."""
         return all(check.outcome == UNDECIDED for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -168,8 +168,8 @@ def mean_of(values: ArrayLike) -> Estimate:
 def deviation_ratio(first: ArrayLike, second: ArrayLike) -> Estimate:
     """Return the ratio of the standard deviations of two paired samples with its interval.
 
-    The interval contains the ratios by which the second sample can be scaled without Pitman and Morgan's test
-    (1939) rejecting equal variances; the two values of a pair may be dependent.
+    The interval contains the factors by which the second sample can be scaled without the test of Pitman and
+    Morgan (1939) rejecting equal variances; the two values of a pair may be dependent.
     """
     from scipy.special import stdtrit
 
@@ -249,11 +249,11 @@ def always(what: str, truths: ArrayLike) -> Check:
     seen = np.asarray(truths, bool)
     text = f"{int(seen.sum()):,} of {len(seen):,}"
     share = exactly(seen.mean())
-    return Check(what, share, "so always", _outcome(bool(seen.all()), not seen.all()), text)
+    return Check(what, share, "all", _outcome(bool(seen.all()), not seen.all()), text)
 
 
 def number(value: float) -> str:
-    """Return a number with three significant digits, thousands with commas."""
+    """Return a number as text with three significant digits and commas between thousands."""
     if math.isnan(value):
         return "none"
     if value != 0.0 and abs(value) < 1e-3:

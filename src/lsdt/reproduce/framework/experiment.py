@@ -1,8 +1,8 @@
 """One part of the reproduction: a figure, a table or a check of the paper.
 
-Every part is an `Experiment`. Its setting is plain data and decides its numbers. The numbers are tables.
-Figure, claims, text and the table on the page are all made from these tables, so a finished part can be shown
-again without a new run.
+Every part is an `Experiment`. Its setting is plain data that determines its numbers, which are tables. The
+figure, the claims, the text and the table on the page are all made from these tables, so a finished part can
+be shown again without running it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 REPLICATIONS = 100  # as in the paper
 BEYOND_REPLICATIONS = 200  # contests, where differences between policies are small
-MOST_REPLICATIONS = 10**6  # more would take weeks: most likely a typing error
-BEYOND_THE_PAPER = "beyond the paper"  # where the paper has what it does not have
+MOST_REPLICATIONS = 10**6  # more would take weeks, and is most likely a typing error
+BEYOND_THE_PAPER = "beyond the paper"  # in place of a section, for parts that the paper does not have
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Request:
     fixed_draw : bool
         Draw the means once for all runs, instead of once per run.
     jester : Path or None
-        The published file of ratings; None for a synthetic look-alike.
+        The published file of ratings; None for synthetic ratings like them.
     """
 
     replications: int = REPLICATIONS
@@ -98,15 +98,15 @@ class Experiment:
     compute : function of a setting and a Work
         The numbers: tables by name, one row per run where there are runs.
     table : function of the tables
-        The few rows that are shown.
+        The few rows that the page shows.
     draw : function of the tables, or None
         The figure.
     claims : function of the tables
         The claims about it, judged by what was measured.
     discussion : function of the tables
-        What the numbers show, as text.
+        A text about what the numbers show.
     seconds : float
-        Approximate time of 100 replications on two cores: the first estimate for the progress bar.
+        Approximate time of 100 replications on two cores, for the first estimate of the progress bar.
     is_timed : bool
         Whether it measures running times, and so must run alone.
     check : function of a Request, or None

@@ -1,6 +1,6 @@
 """A part on disk: its tables and figure, saved so that it need not run again.
 
-A folder holds the tables as Parquet files, the rows that are shown as ``table.csv``, ``figure.svg`` and
+A folder holds the tables as Parquet files, the rows that the page shows as ``table.csv``, ``figure.svg`` and
 ``figure.png``, and ``part.json``, which is written last and describes them. Its key covers the setting, the
 seed, the sources of the package and the versions of its libraries. A part with another key, or with a file
 that does not match its checksum, is run again.
@@ -56,7 +56,7 @@ class Part:
 
 @cache
 def sources_key() -> str:
-    """Return a hash of all that can change a number or a figure: our sources and the libraries' versions."""
+    """Return a hash of everything that can change a result: our sources and the versions of the libraries."""
     versions = " ".join(f"{name} {version(name)}" for name in LIBRARIES)
     digest = hashlib.sha256(f"{lsdt.__version__} {versions}".encode())
     for path in sorted(_PACKAGE.rglob("*.py")):

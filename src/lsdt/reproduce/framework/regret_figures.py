@@ -52,7 +52,7 @@ def complete_setting(request: Request, policies: Sequence[str]) -> Setting:
 
 
 def partial_setting(request: Request, policies: Sequence[str], arms: int = 100) -> Setting:
-    """Return the paper's setting with partial side information (Section 6.2.2): a run for every horizon."""
+    """Return the paper's setting with partial side information (Section 6.2.2), with a run per horizon."""
     return {
         "arms": arms,
         "means": [0.1, 0.9],
@@ -87,12 +87,12 @@ def problem_of(setting: Setting) -> problems.UniformProblem:
 
 
 def play(setting: Setting, work: Work) -> Tables:
-    """Return the regret of all policies of a setting at checkpoints, run by run."""
+    """Simulate a setting; return a table of the regret of its policies by run and checkpoint."""
     return {"regret": regret_table(setting, simulate_setting(setting, work))}
 
 
 def simulate_setting(setting: Setting, work: Work) -> SimulationResult:
-    """Simulate a setting."""
+    """Simulate the policies of a setting and return the result."""
     rounds: dict[str, Any] = (
         {"horizons": setting["horizons"]} if "horizons" in setting else {"horizon": setting["horizon"]}
     )
@@ -112,7 +112,10 @@ def policies_of(setting: Setting) -> list[Policy]:
 
 
 def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataFrame:
-    """Return the share of rounds first + 1 to last on the best arm, and the number of arms played by then."""
+    """Return, per policy and run, the share of plays of the best arm and the number of arms played.
+
+    The share is that of rounds first + 1 to last; arms count if they were played in any round up to last.
+    """
     import numpy as np
     import pandas as pd
 
@@ -136,7 +139,7 @@ def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataF
 
 
 def regret_table(setting: Setting, result: SimulationResult) -> pd.DataFrame:
-    """Return the regret of every policy, run and checkpoint."""
+    """Return a table of the regret of every policy, run and checkpoint, with display names of policies."""
     frame = regret_frame(result)
     return frame.assign(policy=frame["policy"].map(names_of(setting, policies_of(setting), result)))
 
@@ -165,7 +168,7 @@ def regret_summary(tables: Tables) -> pd.DataFrame:
 
 
 def draw(tables: Tables, title: str, per_horizon: bool = False, zoom: Sequence[str] = ()) -> Figure:
-    """Draw mean regret against rounds or horizons; `zoom` repeats some policies in a second panel."""
+    """Draw mean regret by round or by horizon; policies in `zoom` are repeated in a second panel."""
     table = tables["regret"]
     lines = {
         name: line_of(
@@ -189,11 +192,11 @@ def draw(tables: Tables, title: str, per_horizon: bool = False, zoom: Sequence[s
 
 
 def lower(tables: Tables, first: str, second: str, t: int = HORIZON) -> Check:
-    """Check that one policy has less regret than another after t rounds, run by run."""
+    """Check that one policy has less regret than another after t rounds, paired by run."""
     difference = regret_at(tables, first, t) - regret_at(tables, second, t)
     return below(f"regret of {first} minus {second} at T = {t:,}", mean_of(difference), 0.0)
 
 
 def compare_at(tables: Tables, first: str, second: str, t: int = HORIZON) -> str:
-    """Compare the regret of two policies after t rounds, in words."""
+    """Return a sentence that compares the regret of two policies after t rounds."""
     return regret_comparison(first, second, regret_at(tables, first, t), regret_at(tables, second, t))

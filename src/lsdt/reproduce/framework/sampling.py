@@ -1,4 +1,4 @@
-"""Draws of the paper's random problems, and tables of the results."""
+"""Simulations and draws of the paper's random problems, and tables of the results."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def simulate_part(
     problem: Problem, policies: Any, work: Work, *, plays: bool = False, **study: Any
 ) -> SimulationResult:
-    """Simulate for a part; Ctrl-C ends the part, since a report shows no partial study."""
+    """Simulate for a part; Ctrl-C ends the part, since a report does not show partial studies."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="interrupted")  # the runner reports it
         result = simulate(problem, policies, seed=work.seed, n_jobs=work.n_jobs, plays=plays, **study)
@@ -36,19 +36,19 @@ def simulate_part(
     return result
 
 
-_WORTH_PROCESSES = 10  # by rule of thumb: with fewer calls, starting processes takes longer than the calls
+_WORTH_PROCESSES = 10  # a rule of thumb: for fewer calls, starting processes takes longer than the calls
 
 
 def regret_frame(result: SimulationResult) -> pd.DataFrame:
-    """Return the regret of every policy, run and checkpoint."""
+    """Return a table of the regret of every policy, run and checkpoint."""
     frame = result.to_frame().rename(columns={"replication": "run"})
     return frame[["policy", "run", "t", "regret"]]
 
 
 def on_workers(call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], work: Work) -> list[Any]:
-    """Return ``call(*task)`` for all tasks, in their order, computed in parallel processes.
+    """Return ``call(*task)`` for all tasks, in order, computed in parallel processes.
 
-    For parts whose runs are Python code, which threads would not speed up, rather than compiled code.
+    It is for parts whose runs are Python code, which threads would not speed up.
     """
     import joblib
 
@@ -91,7 +91,7 @@ def summary_table(table: pd.DataFrame, by: Sequence[str], column: str) -> pd.Dat
 
 
 def line_of(table: pd.DataFrame, label: str, x: str, column: str, **look: Any) -> Line:
-    """Return the mean of a column against x as a line with its band."""
+    """Return a line of the mean of a column by `x`, with its band."""
     from lsdt.plotting import Line
 
     rows = summary_table(table, [x], column)
@@ -115,7 +115,7 @@ def values_at(table: pd.DataFrame, column: str, **where: Any) -> NDArray[np.floa
 def decrease_checks(
     table: pd.DataFrame, x: str, column: str, places: Sequence[float], what: str
 ) -> tuple[Check, ...]:
-    """Check that the mean of a column falls from each of these values of x to the next, run by run."""
+    """Check that the mean of a column falls from each of these values of x to the next, paired by run."""
     checks = []
     for before, after in itertools.pairwise(places):
         first, second = (values_at(table, column, **{x: place}) for place in (before, after))

@@ -1,6 +1,6 @@
 """Names and colours of policies, the same in all figures, tables and checks, and comparisons in words.
 
-Names are the paper's. Alpha stands in brackets where an index has one, and so does any other parameter that
+Names are the paper's. Alpha is given in brackets if an index has one, and so is any other parameter that
 differs from its default.
 """
 
@@ -31,7 +31,7 @@ LSDT_CSI_2, UCB1_8, UCB1_8_ON_BSTAR = "LSDT-CSI (alpha 2)", "UCB1 (alpha 8)", "U
 CKL_UCB_SQUARED, LSDT_TS_LEAST = "CKL-UCB (squared distance)", "LSDT-TS (least likely out)"
 CKL_UCB_FLOOR, CKL_UCB_SQUARED_FLOOR = "CKL-UCB (floor)", "CKL-UCB (squared distance, floor)"
 
-# The paper's own policies never meet in a figure, so they share a colour. Adding 7 to a colour dashes it.
+# The paper's own policies never share a figure, so they share a colour. Adding 7 to a number makes it dashed.
 _COLOURS = {
     LSDT_CSI: 0,
     LSDT_PSI: 0,
@@ -120,20 +120,23 @@ def colour_of(name: str) -> int:
 
 
 def with_interval(estimate: Estimate) -> str:
-    """Return a number with its interval, where it has one."""
+    """Return a number as text, with its interval if it has one."""
     if math.isnan(estimate.low):
         return number(estimate.value)
     return f"{number(estimate.value)} ({number(estimate.low)} to {number(estimate.high)})"
 
 
 def regret_comparison(first: str, second: str, regret: ArrayLike, other: ArrayLike) -> str:
-    """Say whether a policy loses clearly less than another, clearly more, or neither; runs are paired."""
+    """Return a sentence on whether a policy loses clearly less than another, clearly more, or neither.
+
+    `regret` and `other` are paired by run.
+    """
     difference = mean_of(np.asarray(regret, np.float64) - np.asarray(other, np.float64))
     value, low, high = difference
     if math.isnan(low):
-        return f"{first} loses {number(abs(value))} {_side(value)} than {second} in the one run there is"
+        return f"{first} loses {number(abs(value))} {_side(value)} than {second} in the only run"
     if low <= 0.0 <= high:
-        return f"{first} and {second} are not clearly apart: {with_interval(difference)} between them"
+        return f"{first} and {second} do not clearly differ: {with_interval(difference)} between them"
     ends = sorted((abs(low), abs(high)))
     how_far = f"{number(abs(value))} ({number(ends[0])} to {number(ends[1])})"
     return f"{first} loses {how_far} {_side(value)} than {second}"

@@ -1,1 +1,1 @@
-"""The HTML page: `report` decides what is on it, `html` renders it, `cells` writes numbers and settings."""
+"""The HTML page: `report` collects its content, `html` renders it, `cells` formats numbers and settings."""

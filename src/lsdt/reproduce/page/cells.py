@@ -1,4 +1,4 @@
-"""Numbers, settings and times as text for readers."""
+"""Numbers, settings and times formatted as text for readers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-DASH = "–"  # where there is no value
-MOST_ROWS = 200  # of a table on the page; all rows are in table.csv
+DASH = "–"  # shown if there is no value
+MOST_ROWS = 200  # of a table on the page, which would get too long; all rows are in table.csv
 _MOST_LISTED = 8  # numbers of a setting that fit on a line
-_HUGE = 1e15  # from here on a power of ten is easier to read, and floats lose their units soon after
-_TINY = 1e-4  # below, likewise
+_HUGE = 1e15  # from here on powers of ten are easier to read, and floats soon skip whole numbers
+_TINY = 1e-4  # below this, powers of ten are easier to read
 
 
 class TextTable(NamedTuple):
@@ -32,7 +32,7 @@ class TextTable(NamedTuple):
 
 
 def text_table(table: pd.DataFrame) -> TextTable:
-    """Return a table as text: at most `MOST_ROWS` rows, an index only if it has a name.
+    """Return a table as text, at most `MOST_ROWS` rows of it; an index is shown only if it has a name.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def text_table(table: pd.DataFrame) -> TextTable:
 
 
 def number_cells(values: NDArray[np.float64]) -> list[str]:
-    """Return the numbers of a column as text, with the same decimals throughout where that is readable."""
+    """Return the numbers of a column as text, all with the same number of decimals if that is readable."""
     finite = values[np.isfinite(values)]
     decimals = _decimals(finite)
     if decimals is None:
@@ -68,7 +68,10 @@ def number_cells(values: NDArray[np.float64]) -> list[str]:
 
 
 def _decimals(finite: NDArray[np.float64]) -> int | None:
-    """Return how many decimals show four digits of the largest and two of the smallest; None if none do."""
+    """Return a number of decimals that shows four digits of the largest number and two of the smallest.
+
+    None if there is no such number.
+    """
     sizes = np.abs(finite[finite != 0.0])
     if not len(sizes):
         return 0
@@ -96,7 +99,7 @@ def cell(value: Any) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number with three significant digits, and all digits before the point."""
+    """Return a number as text with at least three significant digits, and all digits before the point."""
     if not math.isfinite(value):
         return DASH if math.isnan(value) else _with_wide_minus("-∞" if value < 0 else "∞")
     size = abs(value)
@@ -109,12 +112,12 @@ def number_text(value: float) -> str:
 
 
 def _with_wide_minus(text: str) -> str:
-    """Return a number with a typographic minus."""
+    """Return the text of a number with a typographic minus sign."""
     return text.replace("-", "\N{MINUS SIGN}")
 
 
 def with_minus(text: str) -> str:
-    """Return a text in which hyphens before numbers are minus signs."""
+    """Return a text with hyphens before numbers replaced by minus signs."""
     return re.sub(r"(?<![\w.)])-(?=[\d.∞])", "\N{MINUS SIGN}", text)
 
 
@@ -157,7 +160,7 @@ def _list_text(values: Sequence[Any]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time: ``'0.4 s'``, ``'12 s'``, ``'3 min 20 s'``, ``'2 h 5 min'``."""
+    """Return a duration as text: ``'0.4 s'``, ``'12 s'``, ``'3 min 20 s'``, ``'2 h 5 min'``."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
     whole = round(seconds)

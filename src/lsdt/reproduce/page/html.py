@@ -34,7 +34,7 @@ _TAKEN = (
     *(f"{prefix}-{mark}" for prefix in ("mark", "show") for mark in ("yes", "part", "no", "open")),
 )
 _SIZE = re.compile(r'<svg[^>]*? width="([0-9.]+)pt" height="([0-9.]+)pt"')
-_MOST_SHOWN = 2  # checks of a claim in the summary: its rows stay short
+_MOST_SHOWN = 2  # checks of a claim in the summary, so that its rows stay short
 GENERATOR = '<meta name="generator" content="lsdt">'  # marks a page written by lsdt
 _POINT = 4 / 3  # in pixels: CSS has 72 points and 96 pixels to the inch
 
@@ -52,15 +52,15 @@ class Section:
     paper : str
         Where the paper has it.
     discussion : str
-        What the figure and the table show; an empty line begins a paragraph.
+        What the figure and the table show; an empty line separates paragraphs.
     setting : dict
-        What decided the numbers: JSON data.
+        What determined the numbers, as JSON data.
     figure : Path or None
         An SVG file, which is embedded in the page.
     alt : str
-        What the figure shows, for those who cannot see it.
+        What the figure shows, for readers who cannot see it.
     table : pandas.DataFrame
-        The few rows that are shown; an empty table is left out.
+        The few rows to show; an empty table is left out.
     claims : tuple of Claim
         The claims that this part decides.
     files : tuple of str
@@ -94,11 +94,11 @@ class Page:
     title : str
         The headline.
     lead : str
-        What this is, in a few sentences; an empty line begins a paragraph.
+        An introduction of a few sentences; an empty line separates paragraphs.
     sections : tuple of Section
         The parts, in this order.
     facts : dict of str
-        Versions, seed, machine, ..., by name; ``command`` is shown as something to type.
+        Versions, seed, machine, ..., by name; ``command`` is shown as code.
     """
 
     title: str
@@ -121,7 +121,7 @@ class Picture(NamedTuple):
 
 
 def render_page(page: Page) -> str:
-    """Return a page as HTML: one file, no scripts, nothing fetched.
+    """Return a page as HTML: one file that has no scripts and fetches nothing.
 
     Examples
     --------
@@ -132,7 +132,7 @@ def render_page(page: Page) -> str:
     >>> claim = Claim("about-5", "About 5 candidates are left.", "Fig. 4a", (check,))
     >>> table = pd.DataFrame({"epsilon": [0.1, 0.5], "candidates": [4.8, 5.0]})
     >>> section = Section("sizes", "Sizes", "Fig. 4a", "", {"arms": 100}, None, "", table, (claim,), (), 1.0)
-    >>> html = render_page(Page("The paper redone", "", (section,), {"seed": "0"}))
+    >>> html = render_page(Page("The paper reproduced", "", (section,), {"seed": "0"}))
     """
     _check(page)
     counts = Counter(claim.verdict for claim in page.claims)
@@ -149,7 +149,7 @@ def render_page(page: Page) -> str:
 
 
 def picture(figure: Path) -> Picture:
-    """Return an SVG file, as `lsdt.plotting.save` writes it, for an ``img`` element."""
+    """Return an SVG file that `lsdt.plotting.save` wrote as data for an ``img`` element."""
     try:
         data = figure.read_bytes()
     except OSError as error:
@@ -157,8 +157,8 @@ def picture(figure: Path) -> Picture:
     size = _SIZE.search(data.decode("utf-8", "replace"))
     if size is None:
         raise InvalidFile(
-            "a figure of the page must be an SVG file with its size in points, as lsdt.plotting.save makes "
-            f"them; got {str(figure)!r}"
+            "a figure of the page must be an SVG file with its size in points, as lsdt.plotting.save writes "
+            f"it; got {str(figure)!r}"
         )
     width, height = (round(float(points) * _POINT) for points in size.groups())
     return Picture(f"data:image/svg+xml;base64,{b64encode(data).decode('ascii')}", width, height)
@@ -176,11 +176,11 @@ def _check(page: Page) -> None:
     for name in (*ids, *names):
         if not _ID.fullmatch(name):
             raise InvalidInput(
-                f"an id on the page is letters, digits, '-', '_' and '.', a letter first; got {name!r}"
+                f"an id on the page must be letters, digits, '-', '_' and '.', a letter first; got {name!r}"
             )
     twice = [name for name, times in Counter((*_TAKEN, *ids, *names)).items() if times > 1]
     if twice:
-        raise InvalidInput(f"ids on the page must differ, but {twice[0]!r} is there twice: rename a part")
+        raise InvalidInput(f"ids on the page must differ, but {twice[0]!r} occurs twice: rename a part")
 
 
 def _main_checks(claim: Claim) -> list[Check]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.part import Part
     from lsdt.reproduce.runner import Reproduction
 
-_TITLE = "Learning from similarity and dissimilarity: the paper redone"
+_TITLE = "Learning from similarity and dissimilarity: the paper reproduced"
 _BEYOND_TITLE = "Learning from similarity and dissimilarity: beyond the paper"
 
 
@@ -43,8 +43,8 @@ def _lead(done: Reproduction) -> str:
     holding = sum(claim.verdict == HOLDS for claim in every)
     here = _what(done)
     judged = (
-        f" Of {counted(len(every), 'claim')}, {holding} hold without reservation. What does not hold, or "
-        "only in part, is said with its numbers."
+        f" Of {counted(len(every), 'claim')}, {holding} hold without reservation. For the others, the page "
+        "gives the numbers that decided it."
     )
     if not done.missing:
         return here + judged
@@ -55,9 +55,9 @@ def _lead(done: Reproduction) -> str:
 
 def _what(done: Reproduction) -> str:
     if done.beyond:
-        return "What the paper does not do: all policies against one another, and relations that are wrong."
+        return "Beyond the paper: all policies compared with one another, wrong relations, and more."
     every = "Figures, tables and claims" if done.missing else "Every figure, table and claim"
-    return f"{every} of the paper on LSDT, run again from scratch."
+    return f"{every} of the paper on LSDT, computed again from scratch."
 
 
 def _section(part: Part) -> Section:
@@ -81,11 +81,13 @@ def _section(part: Part) -> Section:
 
 
 def _facts(parts: Sequence[Part], request: Request, seed: int, command: str) -> dict[str, str]:
-    """Return what is needed to get the same numbers: request, seed, versions and machine."""
+    """Return what is needed to get the same numbers: the request, the seed, versions and the machine."""
     facts = {
-        "replications": f"{request.replications:,}, where the setting of a part says nothing else"
+        "replications": f"{request.replications:,}, unless the setting of a part says otherwise"
         + (" (coarse grids)" if request.quick else ""),
-        "means": "one draw for all replications" if request.fixed_draw else "drawn anew in every replication",
+        "means": "one draw for all replications"
+        if request.fixed_draw
+        else "drawn again in every replication",
         "seed": str(seed),
         "lsdt": lsdt.__version__,
         "Python": platform.python_version(),
@@ -93,7 +95,7 @@ def _facts(parts: Sequence[Part], request: Request, seed: int, command: str) -> 
         "sources": sources_key()[:12],
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_processor()}",
         "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "computing": f"{sum(part.seconds for part in parts):.0f} s in all, figures included",
+        "computing": f"{sum(part.seconds for part in parts):.0f} s in total, including figures",
     }
     return {"command": command, **facts} if command else facts
 

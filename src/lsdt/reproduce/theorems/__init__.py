@@ -1,1 +1,1 @@
-"""Checks of what the paper proves; `hardness/` holds the reductions behind Theorem 4."""
+"""Checks of the paper's theorems and remarks; `hardness/` holds the reductions behind Theorem 4."""

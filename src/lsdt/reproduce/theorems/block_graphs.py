@@ -15,7 +15,7 @@ from lsdt.side_information import SideInformation, from_means
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_SPARE = 1e-12  # keeps a rounded probability at or above its limit; some thousand roundings
+_SPARE = 1e-12  # keeps a rounded probability at or above its limit: some thousand rounding errors
 
 
 def block_means(n_classes: int, size: int, step: float, low: float = 0.0) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Theorems 2, 3 and 6: bounds beside measured regret, and how often the bounds are vacuous."""
+"""Theorems 2, 3 and 6: bounds next to measured regret, and how often the bounds are vacuous."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _PARTIAL = {
     "hidden": [4, 6],
 }
 _GOOD = ("lsdt_csi", "ucb1", "imed")
-_MEANT_FOR_C1 = "ossb"  # solves P1 in every round, so it plays fewer of them
-_LONGEST = 10**12  # rounds: where the search for the first useful one ends
+_MEANT_FOR_C1 = "ossb"  # solves P1 in every round, so it plays fewer rounds
+_LONGEST = 10**12  # rounds: the end of the search for the first round at which a bound is useful
 _CSI = "Theorem 2, Section 3.3"
 _LOWER = "Theorem 3, Section 3.3"
 _PSI = "Theorem 6, Section 4.3"
-# "Grows as log T": over the last three doublings no more than this times the three before. A regret that
-# grows as the square root of T would give 2.8, a linear one 8. Decided before any run.
+# "Grows as log T" means: over the last three doublings by at most this factor times the growth over the three
+# before. Regret that grows as the square root of T would give 2.8, linear regret 8. Decided before any run.
 _STEADY = 1.25
 _DOUBLINGS = 3
 
@@ -291,21 +291,21 @@ def _regrets(tables: Tables, policy: str) -> pd.DataFrame:
 
 
 def _vacuous_words(paper: pd.DataFrame) -> str:
-    """Say how often the bounds are vacuous on the paper's own problems."""
+    """Return a sentence on how often the bounds are vacuous on the paper's own problems."""
     told = []
     for theorem, rows in paper.groupby("theorem", sort=False):
         rounds = float(rows["from_round"].median())
         each = float((rows["from_round"] / rows["candidates"]).median())
         told.append(
-            f"{theorem}'s bound is vacuous (no better than the worst candidate all the time) in "
-            f"{int(rows['vacuous'].sum()):,} of {len(rows):,} draws; in the median it says something from "
-            f"round {number(rounds)} on, {number(each)} rounds per candidate"
+            f"{theorem}'s bound is vacuous (no better than always playing the worst candidate) in "
+            f"{int(rows['vacuous'].sum()):,} of {len(rows):,} draws; in the median it is useful from round "
+            f"{number(rounds)} on, {number(each)} rounds per candidate"
         )
     return f"On the paper's own problems (100 arms, epsilon 0.1, 1,000 rounds) {'. '.join(told)}."
 
 
 def _largest_part(tables: Tables, information: str, policy: str, column: str) -> Check:
-    """Check regret against a bound where it comes closest, among the lengths at which it is not vacuous."""
+    """Check regret against a bound at the length where it comes closest and the bound is not vacuous."""
     known = tables["bounds"]
     known = known[(known["information"] == information) & (known[column] < known["worst"])]
     measured = _regrets(tables, policy)
@@ -362,13 +362,13 @@ def _discussion(tables: Tables) -> str:
         f"LSDT-PSI's regret at T = {horizon:,} is {number(psi[horizon])} and Theorem 6 allows "
         f"{number(upper['partial', horizon])}, most of it the term that the theorem writes as O(|V'|). The "
         "number of the last epoch is rounded up, which the theorem's leading term does not count; with the "
-        f"plays as they are the bound is {number(bounds['proof']['partial', horizon])}."
+        f"actual plays the bound is {number(bounds['proof']['partial', horizon])}."
     )
 
 
 EXPERIMENT = Experiment(
     id="check-bounds",
-    title="Upper and lower bounds beside measured regret",
+    title="Upper and lower bounds and measured regret",
     paper="Theorems 2, 3 and 6",
     setting=_setting,
     compute=_compute,

@@ -94,7 +94,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def _covers(problem: BlockProblem, runs: int, seed: int) -> list[dict[str, Any]]:
-    """Solve P2 on the bottom class of every draw; no similar pair joins it to another surviving class."""
+    """Solve P2 on the bottom class of every draw, to which no similar pair joins another surviving class."""
     held = check_assumptions(problem.complete, problem.share, problem.share).hold
     bottom = np.arange(problem.size)
     rows = []
@@ -117,7 +117,7 @@ def _covers(problem: BlockProblem, runs: int, seed: int) -> list[dict[str, Any]]
 
 
 def _regrets(setting: Setting, size: int, runs: int, work: Work) -> pd.DataFrame:
-    """Play LSDT-PSI to both horizons and UCB1 to the shorter."""
+    """Return the regret of LSDT-PSI at both horizons and of UCB1 at the shorter one."""
     import pandas as pd
 
     problem, horizons = _problem(setting, size, setting["p"]), setting["horizons"]
@@ -209,7 +209,7 @@ def _regret_claims(tables: Tables) -> list[Claim]:
     return [
         Claim(
             "corollary-1-growth",
-            f"{given}what LSDT-PSI's regret grows by with log T does not depend on the number of arms "
+            f"{given}the growth of LSDT-PSI's regret with log T does not depend on the number of arms "
             f"(read: from T = {short:,} to {long:,} it grows with a power of K of {FLAT} or less).",
             _WHERE,
             tuple(growth),
@@ -217,7 +217,7 @@ def _regret_claims(tables: Tables) -> list[Claim]:
         Claim(
             "corollary-1-regret",
             f"{given}LSDT-PSI's regret does not grow with the number of arms (read: at T = {short:,}, "
-            f"where the corollary is for T without end, it grows with a power of K below {FLAT}).",
+            f"though the corollary is for T to infinity, it grows with a power of K below {FLAT}).",
             _WHERE,
             tuple(slopes),
         ),
@@ -259,11 +259,11 @@ def _discussion(tables: Tables) -> str:
         f"At T = {short:,} LSDT-PSI's regret is {by_arms(psi['regret'])}. UCB1's is "
         f"{by_arms(ucb['regret'])}. As powers of K: {slopes['lsdt_psi']} and {slopes['ucb1']}. From there "
         f"to T = {long:,} LSDT-PSI's grows per unit of log T by {by_arms(grown)}.\n\n"
-        f"The exploration values of the bottom class add up to {told}. What they do not show is rounding: "
-        "every arm with a positive value is played once or more. One play of each is a regret of "
-        f"{by_arms(rounding)}; where that is all of the regret, it is enough for both horizons. Theorem 6 "
-        "has it as a term of the order of K that does not grow with T; the corollary, for T without end, "
-        "drops it.\n\n"
+        f"The exploration values of the bottom class add up to {told}. They do not include rounding: every "
+        "arm with a positive value is played at least once. One play of each is a regret of "
+        f"{by_arms(rounding)}; if that is all of the regret, it is the same at both horizons. Theorem 6 has "
+        "it as a term of the order of K that does not grow with T; the corollary, for T to infinity, drops "
+        "it.\n\n"
         "Arms that only complete information excludes were left in "
         f"{number((covers['extra_arms'] > 0).mean())} of the draws."
     )

@@ -234,13 +234,13 @@ def _discussion(tables: Tables) -> str:
     return (
         f"After {int(line['t'].max()):,} rounds LSDT-CSI's regret is {by_arms(ours)}, UCB1's "
         f"{by_arms(plain)}: powers {powers['lsdt_csi']} and {powers['ucb1']} of K. The candidates are the "
-        "same four arms for every K, and LSDT-CSI sees no others; that its regret does not move is what "
-        "the offline step gives. With few arms this need not make it the better one: its alpha is four "
-        "times UCB1's.\n\n"
+        "same four arms for every K, and LSDT-CSI plays no others: that its regret does not change is due to "
+        "the offline step. With few arms this need not make it the better policy: its alpha is four times "
+        "UCB1's.\n\n"
         f"Random graphs have {number(first['components'])} components and {number(first['classes'])} "
         f"classes on average at epsilon {means.index[0]:g}, {number(last['components'])} and "
-        f"{number(last['classes'])} at {means.index[-1]:g}. At both ends, a complete graph and one "
-        "without similar pairs, the two levels of LSDT-CSI are one."
+        f"{number(last['classes'])} at {means.index[-1]:g}. At both extremes, a complete graph and one "
+        "without similar pairs, the two levels of LSDT-CSI coincide."
     )
 
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_ROUNDING = 1e-9  # a z above 1 by less is the solver's rounding
+_ROUNDING = 1e-9  # a z that exceeds 1 by less is due to the solver's rounding
 _SAME = 1e-6  # relative tolerance between two ways to compute a number, one of them a solver
 _WHOLE = "epsilon 0.2"
 _SHRINKING = "epsilon 0.5 log K / sqrt K"
@@ -268,7 +268,7 @@ def _p1_claim(rows: pd.DataFrame) -> Claim:
                 "share of instances on which the formula gives P1's optimum", exactly(by_formula.mean()), 0.0
             ),
             at_most(
-                "share of instances on which a few linear programmes close the exact one",
+                "share of instances on which a few linear programmes solve the exact one",
                 exactly(to_the_end.mean()),
                 0.0,
             ),
@@ -314,11 +314,11 @@ def _discussion(tables: Tables) -> str:
         f"smallest dominating set of {number(left['domination'].mean())}.{compared if pairs else ''}\n\n"
         f"{epsilon_words(tables['epsilons'])}\n\n"
         "With complete information P1 separates into one term per arm. OSSB's own programme is over all "
-        "alternatives (Graves and Lai); on a connected graph a few linear programmes close it. Its value is "
+        "alternatives (Graves and Lai); on a connected graph a few linear programmes solve it. Its value is "
         f"{number(100 * more.median())}% above C1 in the median and {number(100 * more.max())}% at most. "
         "With partial information the alternatives are all means that fit what is known, and whether an arm "
-        "is best in one of them is the question that Theorem 4 shows to be NP-complete; the claim above does "
-        "not speak of that."
+        "is best in one of them is the question that Theorem 4 shows to be NP-complete; the claim above is "
+        "not about that."
     )
 
 

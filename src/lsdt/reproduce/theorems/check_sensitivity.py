@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _BOUND_GAPS = (0.0, 0.5, 9.0, 9.5, 10.0)  # clear gaps, for which Theorem 6 is not vacuous
-_BOUND_HORIZON = 10**9  # rounds, so many that the terms that grow are all that counts
+_BOUND_HORIZON = 10**9  # rounds: so many that only the growing terms matter
 
 
 def _setting(request: Request) -> Setting:
@@ -46,7 +46,7 @@ def _setting(request: Request) -> Setting:
 
 @dataclass(frozen=True)
 class _WrongEpsilon:
-    """A problem with true relations that gives policies a wrong epsilon."""
+    """A problem with true relations that tells policies a wrong epsilon."""
 
     true: UniformProblem
     factor: float
@@ -155,7 +155,7 @@ def _draw(tables: Tables) -> Figure:
         )
         policy = "LSDT-CSI" if constant == "alpha" else "LSDT-PSI"
         panels.append(Panel([line], xlabel, f"regret of {policy}, T = 1,000", x_log=log, marks=[mark]))
-    return draw_panels(panels, "What the constants matter", note_on_runs(runs["run"]), height=3.9)
+    return draw_panels(panels, "How much the constants matter", note_on_runs(runs["run"]), height=3.9)
 
 
 def _claims(tables: Tables) -> list[Claim]:
@@ -171,7 +171,7 @@ def _claims(tables: Tables) -> list[Claim]:
             "Section 6.2.2",
             (
                 at_most("spread of Theorem 6 as stated over lambda", exactly(spread["paper"]), 1e-9),
-                at_most("spread of what its proof gives over lambda", exactly(spread["proof"]), 1e-9),
+                at_most("spread of the bound of its proof over lambda", exactly(spread["proof"]), 1e-9),
             ),
         ),
         _smaller_lambda(tables),

@@ -85,7 +85,7 @@ def _copies(graph: dict[str, Any], copies: int) -> SideInformation:
 
 
 def _count(graph: dict[str, Any], many: SideInformation, copies: int, seed: int) -> dict[str, int]:
-    """Count the draws in which an arm between the end classes stays, and the arms that do."""
+    """Return in how many draws an arm between the end classes stays, and the total number of such arms."""
     revealed = many.reveal(graph["p_similar"], graph["p_dissimilar"], seed=seed)
     left = np.zeros(many.n_arms, bool)
     left[candidate_set(revealed, method="triangles").arms] = True
@@ -167,8 +167,8 @@ def _claims(tables: Tables) -> list[Claim]:
         ),
         Claim(
             "theorem-5-proof",
-            "Under Assumptions 3 to 5 all arms outside B* are eliminated with probability 1 - 1/K or more: "
-            "the sum over the arms that the proof leaves out, and Appendix I takes.",
+            "Under Assumptions 3 to 5 all arms outside B* are eliminated with probability 1 - 1/K or more, "
+            "by the sum over the arms that the proof omits and Appendix I uses.",
             "Appendix I, from Appendix G",
             (*proof, held),
         ),
@@ -197,9 +197,9 @@ def _discussion(tables: Tables) -> str:
     large = rows[rows["graph"] == "classes of 12"]
     above = int((rows["low"] > rows["stated"]).sum())
     return (
-        "On a path of 12 arms each of the 10 inner arms hangs on one dissimilar pair that stays hidden "
-        f"with probability 1/144: one or more of them stay in {number(path['failed'])} of the draws, where "
-        f"the theorem states {number(path['stated'])} and the sum over the arms gives "
+        "On a path of 12 arms each of the 10 inner arms depends on one dissimilar pair that stays hidden "
+        f"with probability 1/144: one or more of them stay in a share of {number(path['failed'])} of the "
+        f"draws, while the theorem states {number(path['stated'])} and the sum over the arms gives "
         f"{number(path['proof'])}.\n\n"
         f"Classes of 2 with all dissimilar pairs known fail in {number(pairs['failed'])} of the draws at K = "
         f"{pairs['arms']} (stated {number(pairs['stated'])}), classes of 12 in "

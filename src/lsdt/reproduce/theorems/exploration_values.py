@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lsdt.problems import UniformProblem
     from lsdt.side_information import SideInformation
 
-_ROUNDING = 1e-9  # exploration values that differ by less are equal, as far as the solver knows
+_ROUNDING = 1e-9  # exploration values that differ by less are equal up to the solver's rounding
 _REMARK = "Remark 5, Section 4.3"
 
 
@@ -38,9 +38,9 @@ def paper_problem(case: dict[str, Any], epsilon: float, fixed: bool) -> UniformP
 
 
 def degrees_and_values(side: SideInformation, z: NDArray[np.float64]) -> dict[str, float]:
-    """Compare degrees and exploration values by rank correlation and pair by pair.
+    """Return how degrees and exploration values compare, by rank correlation and pair by pair.
 
-    The correlation is NaN where all degrees, or all values, are equal.
+    The correlation is NaN if all degrees or all values are equal.
     """
     import pandas as pd
 
@@ -60,7 +60,7 @@ def degrees_and_values(side: SideInformation, z: NDArray[np.float64]) -> dict[st
 def epsilon_rows(
     case: dict[str, Any], epsilons: list[float], runs: int, seed: int, fixed: bool
 ) -> list[dict[str, Any]]:
-    """Count, for every epsilon and run, the arms left, those that dominate them, and those near the best."""
+    """Return rows with arms left, their domination number and arms near the best, by epsilon and run."""
     rows = []
     for epsilon in epsilons:
         problem = paper_problem(case, epsilon, fixed)
@@ -126,7 +126,7 @@ def epsilon_claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def epsilon_words(rows: pd.DataFrame) -> str:
-    """Say how many arms are left, how many dominate them and how many are near the best, by epsilon."""
+    """Return a sentence on how many arms are left, dominate them and are near the best, by epsilon."""
     means = rows.groupby("epsilon")[["left", "domination", "near"]].mean()
     told = [
         f"{row.left:.1f} arms left at epsilon {epsilon:g}, {row.domination:.1f} to dominate them and "
@@ -139,8 +139,8 @@ def epsilon_words(rows: pd.DataFrame) -> str:
 def domination_number(side: SideInformation) -> int:
     """Return the size of a smallest dominating set of the similar pairs.
 
-    Branch and bound over sets of arms as bits of an integer, one component after another; exponential in
-    the worst case, and quick for the few dozen arms that an elimination leaves.
+    This is branch and bound over sets of arms as bits of an integer, one component after another. It is
+    exponential in the worst case, and fast for the few dozen arms that an elimination leaves.
 
     Examples
     --------
@@ -163,10 +163,10 @@ def domination_number(side: SideInformation) -> int:
 
 def _component(closed: list[int], start: int) -> int:
     """Return all arms that can be reached from `start`."""
-    found, news = start, start
-    while news:
-        arm = (news & -news).bit_length() - 1
-        news = (news | (closed[arm] & ~found)) & ~(1 << arm)
+    found, unvisited = start, start
+    while unvisited:
+        arm = (unvisited & -unvisited).bit_length() - 1
+        unvisited = (unvisited | (closed[arm] & ~found)) & ~(1 << arm)
         found |= closed[arm]
     return found
 

@@ -11,10 +11,10 @@ from lsdt.reproduce.framework.claims import Estimate, mean_of, number
 if TYPE_CHECKING:
     import pandas as pd
 
-# "Does not depend on K": grows with a power of K below this one. Our reading, as is the next; the square root
-# of K, 0.5, must not pass for either.
+# "Does not depend on K" is read as: grows with a power of K below this one. Like the next, this is our
+# reading; a growth with the square root of K, 0.5, must satisfy neither.
 FLAT = 0.25
-# "Linear in K": grows with a power between these.
+# "Linear in K" is read as: grows with a power between these.
 LINEAR = (0.8, 1.2)
 
 

@@ -53,4 +53,4 @@ def test_claims_turn_with_the_times():
     turned["milliseconds"].loc[turned["milliseconds"]["policy"] == wording.LSDT_CSI, "offline"] += 5000.0
     turned["milliseconds"].loc[turned["milliseconds"]["policy"] == wording.OSUB, "online"] *= 5.0
     assert {claim.verdict for claim in EXPERIMENT.claims(turned)} == {FAILS}
-    assert "from the quickest (medians): OSSB" in EXPERIMENT.discussion(made_up(ORDER[::-1]))
+    assert "fastest first (medians): OSSB" in EXPERIMENT.discussion(made_up(ORDER[::-1]))

@@ -1,7 +1,7 @@
 """A contest of all policies in one setting, on all arms and on the arms that the offline steps leave.
 
-Policies that refuse the setting, or are too slow for it, are left out with the reason. All others get the
-same problems and the same noise, so that they are compared run by run.
+Policies that do not support the setting, or are too slow for it, are left out, and the reason is recorded.
+All others get the same problems and the same noise, so that they are compared run by run.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from lsdt.problems import Instance
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-FEWER = 10  # times fewer runs where arms and rounds are many: keeps these parts at minutes
+FEWER = 10  # times fewer runs if there are many arms and rounds, which keeps these parts at minutes
 CHECKPOINTS = 20  # enough for a smooth line; more would only enlarge the tables
 
 
 def entrants(complete: bool) -> list[str]:
-    """Return the notation of every policy on every set of arms that it accepts.
+    """Return every policy on every set of arms that it accepts, as strings such as ``'ts@paper'``.
 
     Examples
     --------
@@ -105,16 +105,16 @@ def larger_setting(
 
 
 def available_words(words: Iterable[str]) -> list[str]:
-    """Return the notations whose policies are available."""
+    """Return those strings whose policies are available."""
     names = set(available())
     return [word for word in words if word.partition(":")[0].partition("@")[0] in names]
 
 
 def play_contest(setting: Setting, work: Work) -> Tables:
-    """Play all policies that the setting admits.
+    """Play all policies that the setting admits, and return tables.
 
-    Tables: ``regret`` (policy, run, t), ``policies`` (names and notations), ``times`` (microseconds a step),
-    and ``left_out`` (policies and reasons) if there are any.
+    They are ``regret`` (by policy, run and t), ``policies`` (their names and strings), ``times``
+    (microseconds per step), and ``left_out`` (policies and reasons) if there are any.
     """
     admitted, left_out = _admit(setting, work)
     names = _names(setting, admitted)
@@ -183,14 +183,14 @@ def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str
             continue
         step = 0.0 if most is None else _microseconds(ready, instance, setting)
         if most is not None and step > most:
-            left_out.append((word, f"more than {most:g} us a step", step))
+            left_out.append((word, f"more than {most:g} us per step", step))
         else:
             admitted.append(word)
     return admitted, left_out
 
 
 def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
-    """Raise the policy's error for the first run whose problem it refuses."""
+    """Raise the policy's error for the first run whose problem it does not support."""
     problem, needs = contest_problem(setting), specification_of(policy.name).needs
     for run in range(setting["replications"]):
         side = problem.draw(work.seed, run).side
@@ -200,7 +200,8 @@ def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
 
 def _microseconds(ready: ReadyPolicy, instance: Instance, setting: Setting) -> float:
     """Return the processor time of one step; stop early if the policy is clearly too slow."""
-    rounds = min(2 * setting["arms"], setting["horizon"])  # by then most arms that are ever played have been
+    # After so many rounds, most arms that are ever played have been played.
+    rounds = min(2 * setting["arms"], setting["horizon"])
     coins, means, player = np.random.default_rng(0), instance.means[ready.arms], ready.player
     enough = 1e-6 * rounds * setting["most_microseconds"]
     started, done = 0.0, 0

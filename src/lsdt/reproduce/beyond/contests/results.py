@@ -1,4 +1,4 @@
-"""Results of a contest: who has the least regret and by how much, as table, figure, text and claims."""
+"""Results of a contest, as table, figure, text and claims: which policy has the least regret, by how much."""
 
 from __future__ import annotations
 
@@ -32,18 +32,17 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Tables
 
 OURS = "soft_closure"
-WORST = 0.95  # the quantile shown as the worst case: with 200 runs, ten lie above
-_RARE = 0.99
+WORST = 0.95  # the quantile shown as the worst case: with 200 runs, ten are above it
+_RARE = 0.99  # a second quantile, for the table only: with 200 runs, two are above it
 _SHOWN = 10  # policies in the figure; more rows would not fit on a screen
 _LINES = (
     *("lsdt_csi", "lsdt_psi", "ts", "ts@paper", "ts@propagation", "ckl_ucb"),
     *("soft_closure", "lsdt_closure"),
 )
 MEAN = "mean, 95% interval"
-# By eye: of the mean, where an interval is cut on a logarithmic axis; and times the least regret, from where
-# on a linear axis would hide the best.
-_CUT = 0.25
-_LOG_FROM = 20.0
+# Chosen by eye.
+_CUT = 0.25  # share of the mean at which an interval is cut on a logarithmic axis
+_LOG_FROM = 20.0  # times the least regret, beyond which a linear axis would hide the best
 
 
 def name_of(tables: Tables, word: str) -> str | None:
@@ -65,7 +64,7 @@ def final_regret(tables: Tables) -> dict[str, NDArray[np.float64]]:
 
 
 def standings(tables: Tables) -> pd.DataFrame:
-    """Return one row per policy, the least regret first, with intervals, worst case and time per step."""
+    """Return one row per policy, least regret first, with intervals, worst cases and the time per step."""
     import pandas as pd
 
     regret = final_regret(tables)
@@ -91,7 +90,7 @@ def standings(tables: Tables) -> pd.DataFrame:
 
 
 def draw_contest(tables: Tables, title: str) -> Figure:
-    """Draw the ten best with intervals and worst case, and the regret of some policies against rounds."""
+    """Draw the ten best policies with intervals and worst cases, and the regret of some policies by round."""
     regret = final_regret(tables)
     lines = {name: word for word in _LINES if (name := name_of(tables, word)) is not None}
     first = list(regret)[:_SHOWN]
@@ -126,7 +125,7 @@ def not_behind(what: str, behind: Estimate) -> Check:
     """Check that the difference to the best other policy is not clearly above 0."""
     known = not math.isnan(behind.low)
     outcome = UNDECIDED if not known else REFUTED if behind.low > 0.0 else CONFIRMED
-    return Check(what, behind, "below 0, or an interval with 0 in it", outcome)
+    return Check(what, behind, "below 0, or an interval that contains 0", outcome)
 
 
 def _absent(what: str) -> Check:
@@ -147,9 +146,7 @@ def lowest_claim(tables: Tables, name: str, where: str) -> Claim:
         other = next((each for each in regret if each != ours), ours)
         behind = mean_of(regret[ours] - regret[other])
         check = not_behind(f"regret of {ours} minus {other}, the best of the other {len(regret) - 1}", behind)
-    text = (
-        f"{where}, soft closure has the least regret of all policies, or is within the interval of the least."
-    )
+    text = f"{where}, soft closure has the least regret of all policies, or is not clearly behind the best."
     return Claim(name, text, BEYOND_THE_PAPER, (check,))
 
 
@@ -166,12 +163,12 @@ def ratio_claim(tables: Tables, name: str, where: str, other: str, limit: float)
 
 
 def contest_discussion(tables: Tables) -> str:
-    """Say who wins, by how much, where our policy ranks, and who did not take part."""
+    """Return a text on who wins, by how much, where our policy ranks, and which policies were left out."""
     regret, ours = final_regret(tables), name_of(tables, OURS)
     names = list(regret)
     first, *others = names
     order = ", ".join(f"{name} {with_interval(mean_of(regret[name]))}" for name in names[:5])
-    said = [f"{len(names)} policies took part. Regret at the end, from the least: {order}."]
+    said = [f"{len(names)} policies took part. Regret at the end, lowest first: {order}."]
     if others:
         said.append(f"{regret_comparison(first, others[0], regret[first], regret[others[0]])}.")
     if ours is not None and ours != first:
@@ -179,16 +176,16 @@ def contest_discussion(tables: Tables) -> str:
         said.append(f"{ours} is number {names.index(ours) + 1}; {behind}.")
     worst = min(regret, key=lambda name: float(np.quantile(regret[name], WORST)))
     size = number(float(np.quantile(regret[worst], WORST)))
-    said.append(f"In the worst of 20 runs {worst} does best: 95% of its runs are below {size}.")
+    said.append(f"In bad runs {worst} does best: 95% of its runs are below {size}.")
     return " ".join([*said, *_absentees(tables)])
 
 
 def _absentees(tables: Tables) -> list[str]:
-    """Return the policies left out, by reason."""
+    """Return a sentence on the policies that were left out, by reason; empty if there are none."""
     if "left_out" not in tables:
         return []
     reasons: dict[str, list[str]] = {}
     for row in tables["left_out"].itertuples():
         slow = "" if math.isnan(row.us_per_step) else f" {number(row.us_per_step)}"
         reasons.setdefault(str(row.reason), []).append(f"{row.policy}{slow}")
-    return ["Not in it: " + "; ".join(f"{', '.join(who)} ({why})" for why, who in reasons.items()) + "."]
+    return ["Left out: " + "; ".join(f"{', '.join(who)} ({why})" for why, who in reasons.items()) + "."]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.claims import Claim
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables
 
-_MOST_MICROSECONDS = 50.0  # a step, with many arms: half a second for a run of 10,000 rounds
+_MOST_MICROSECONDS = 50.0  # per step, with many arms: half a second for a run of 10,000 rounds
 _WITHOUT = {"lsdt_watchful": "lays all arms out on a line before the first round, which takes minutes here"}
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 UNIFORM = "uniform"
 SHAPES = ("clustered", "bell", "grid", "two-level")
-_LEAST, _MOST = 0.02, 0.98  # of a mean: normal ones too must be probabilities of a reward
+_LEAST, _MOST = 0.02, 0.98  # limits of a mean: normal means, too, must be probabilities of a reward
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""Means that change: how long agents stay with the arm that was the best, with and without forgetting."""
+"""Means that change: how long agents keep playing the arm that was best, with and without forgetting."""

@@ -1,4 +1,4 @@
-"""Means change once: how long agents stay with the old arm, and what forgetting costs where nothing changes.
+"""Means change once: how long agents keep playing old arms, and what forgetting costs if nothing changes.
 
 A policy plays as many rounds before the change as after it. The relations are those of the means before the
 change. If all means are mirrored, all relations still hold and the best arm becomes the worst. If the best
@@ -38,7 +38,7 @@ _EPSILON, _LOW, _HIGH = 0.1, 0.1, 0.9
 _KNOWN = 0.5  # of the relations
 _ARMS, _ROUNDS = 100, 1_000
 _RISK = 0.05  # the default of `Agent.drift`
-# Most regret per round that forgetting may add where nothing changes; set after a trial of three other runs.
+# The most regret per round that forgetting may add if nothing changes; set after a trial of three other runs.
 _PRICE = 0.01
 _LOOK = 25  # rounds between two evaluations of the test: fewer take longer, more notice later
 _POLICIES = ("soft_closure", "lsdt_closure", "lsdt_watchful", "ts")
@@ -139,7 +139,7 @@ def _method(policy: str, half_life: int | None) -> str:
 def play_worlds(
     learner: Learner, before: NDArray[np.float64], coins: NDArray[np.float64], setting: Setting
 ) -> dict[str, dict[str, Any]]:
-    """Play up to the change, and on in every world; return regret, plays of old arms and alarms by world."""
+    """Play up to the change, and continue in every world; return regret, plays of old arms and alarms."""
     rounds, epsilon, risk = setting["horizon"], setting["epsilon"], setting["risk"]
     first = _play(learner, before, coins[:rounds], risk, set())
     played = {}
@@ -255,28 +255,28 @@ def _claims(tables: Tables) -> list[Claim]:
     for plain, forgetting in _methods(tables):
         first, second = (_of(tables, "mirrored", name) for name in (forgetting, plain))
         ratio = ratio_of(first["old_share"], second["old_share"])
-        left.append(at_most(f"rounds on old arms over those without, {plain}", ratio, 0.5))
+        left.append(at_most(f"rounds on old arms over those without forgetting, {plain}", ratio, 0.5))
         more = _regret(tables, forgetting) - _regret(tables, plain)
         mean = mean_of(more / (2.0 * _of(tables, STILL, plain)["rounds"].to_numpy()))
-        price.append(at_most(f"more regret a round where nothing changes, {plain}", mean, _PRICE))
+        price.append(at_most(f"additional regret per round if nothing changes, {plain}", mean, _PRICE))
     alarms = tables["runs"].groupby("run", observed=True)["false_alarm"].any()
     return [
         Claim(
             "drift-left-sooner",
-            "Where all means are mirrored, policies that know relations spend at most half of the rounds on "
-            "old arms once they forget, with a half-life of 200 rounds.",
+            "If all means are mirrored, policies that know relations spend at most half as many rounds on "
+            "old arms if they forget, with a half-life of 200 rounds.",
             BEYOND_THE_PAPER,
             tuple(left),
         ),
         Claim(
             "drift-price",
-            f"Where nothing changes, forgetting costs these policies at most {_PRICE:g} a round.",
+            f"If nothing changes, forgetting costs these policies at most {_PRICE:g} per round.",
             BEYOND_THE_PAPER,
             tuple(price),
         ),
         Claim(
             "drift-false-alarms",
-            "The test lists an arm that has not changed in at most a share of its risk of the runs.",
+            "The share of runs in which the test lists an arm that has not changed is at most its risk.",
             BEYOND_THE_PAPER,
             (at_most("runs with a false alarm, of any policy", share_of(alarms), _RISK),),
         ),
@@ -289,14 +289,14 @@ def _discussion(tables: Tables) -> str:
         shares = [_of(tables, "mirrored", name)["old_share"].mean() for name in (plain, forgetting)]
         cost = [number(_regret(tables, name).mean()) for name in (plain, forgetting)]
         said.append(
-            f"{plain}: {shares[0]:.0%} of the rounds after all means were mirrored on old arms, "
-            f"{shares[1]:.0%} with a half-life of {forgetting.split()[-1]}; regret where nothing changes "
+            f"{plain}: after all means were mirrored, {shares[0]:.0%} of the rounds are on old arms, "
+            f"{shares[1]:.0%} with a half-life of {forgetting.split()[-1]}; the regret if nothing changes is "
             f"{cost[0]} and {cost[1]}"
         )
     return (
         ". ".join(said)
-        + ". Forgetting does not help where a relation stops to hold: an arm that it keeps out is not "
-        "played, and what it says of the others stays believed. agent.suspects() names such relations, and "
+        + ". Forgetting does not help if a relation no longer holds: an arm that it excludes is not played, "
+        "and what it implies about other arms is still believed. agent.suspects() names such relations, and "
         "agent.drift() the arm."
     )
 

@@ -1,1 +1,1 @@
-"""Which arm is the best, and when that is known: the rule of `agent.stopping` against published ones."""
+"""Which arm is the best, and when that is known: the rule of `agent.stopping` against published rules."""

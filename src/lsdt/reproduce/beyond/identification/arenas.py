@@ -62,12 +62,12 @@ class Arena:
     problem : function
         Makes the problem.
     tolerance : float
-        How far below the best arm the arm that is named may lie.
+        How far below the best mean the mean of the arm that a method names may be.
     is_cheap : bool
-        Whether our runs take so few tries that five times as many runs are played, to count errors.
+        Whether our runs take so few tries that five times as many are played, to count errors.
     on : tuple of str
-        The arms that the other methods play on; on all of 1,000 arms, repeating choices would cost them too
-        many tries.
+        The arms that the other methods play on. All of 1,000 arms would take them too many tries, as they
+        repeat choices.
     is_wrong : bool
         Whether some relations are wrong, so that nothing is guaranteed.
     """

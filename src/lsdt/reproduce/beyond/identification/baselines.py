@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
     Reals = NDArray[np.float64]
 
-_PART = 1_000  # a choice is repeated tries so far / _PART times; the text above says what that costs
-_MOST_STEPS = 30  # of Newton's method, which converges quadratically: far more than it needs
-_SAME = 1e-12  # relative step at which Newton's method stops, some thousand roundings
+_PART = 1_000  # a choice is repeated (tries so far) / _PART times; the text above says what that costs
+_MOST_STEPS = 30  # of Newton's method: far more than it needs, as it converges quadratically
+_SAME = 1e-12  # relative step at which Newton's method stops: some thousand rounding errors
 
 
 class Runs(NamedTuple):
@@ -163,7 +163,7 @@ def _take(values: Reals, arms: NDArray[np.int64]) -> Reals:
 
 
 def elimination(runs: Runs) -> NextPlays:
-    """Play in turn all arms that may be the best; an arm is out when its interval lies below another's."""
+    """Play all arms that may be the best in turn; an arm is eliminated if its interval is below another's."""
     means, n = runs.means, np.maximum(runs.counts, 1.0)
     level = np.log(4.0 * runs.sizes[:, None] * n**2 / runs.delta)
     width = runs.sigma * np.sqrt(2.0 * level / n)
@@ -237,7 +237,7 @@ def _is_known(runs: Runs, leader: NDArray[np.int64], costs: Reals) -> NDArray[np
 
 
 def track_and_stop(runs: Runs) -> NextPlays:
-    """Play the arm furthest behind the optimal proportions at the empirical means, or a rarely played one."""
+    """Play the arm furthest behind the optimal proportions at the empirical means, or a rarely played arm."""
     leader = runs.means.argmax(axis=1)
     weights = oracle_weights(runs, leader)
     missing = np.where(runs.there, runs.tries[:, None] * weights - runs.counts, -math.inf)

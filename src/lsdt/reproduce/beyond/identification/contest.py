@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 OURS, UNRELATED = "identify", "identify without relations, on candidates"
 _DELTA = 0.05  # the default of `lsdt.identify`
-_MORE = 5  # times as many runs of ours where they are cheap: errors are rare, and few runs cannot count them
-_MOST_TRIES = 1_000_000  # a run that takes more is cut off, and counts with this many
+_MORE = 5  # times as many runs of ours if they are cheap: errors are rare, and few runs would not count them
+_MOST_TRIES = 1_000_000  # a run that takes more is stopped, and counts with this many
 _CHECKS = 100  # the rule is checked after every 1% more tries, as in `lsdt.identify`
 _ROUNDING = 1e-9  # relative; a gap equal to the tolerance is no error
 
@@ -49,7 +49,7 @@ class Draw(NamedTuple):
 
 
 class Played(NamedTuple):
-    """The results of one run of ours, and the means of all arms and of candidates, for others to play on."""
+    """The results of one run of ours, and the means of all arms and of candidates for the other methods."""
 
     rows: list[dict[str, Any]]
     means: dict[str, NDArray[np.float64]]
@@ -93,7 +93,7 @@ def _play_arena(name: str, setting: PartSetting, work: Work) -> list[dict[str, A
 
 
 def _play_run(name: str, setting: PartSetting, seed: int, run: int) -> Played:
-    """Play ours, with relations and without."""
+    """Play one run of our method, with relations and without."""
     arena, key = ARENAS[name], (seed, run)
     draw = _draw(arena.problem().draw(*key))
     means = np.asarray(draw.instance.means)
@@ -278,14 +278,15 @@ def _claims(tables: Tables) -> list[Claim]:
     return [
         Claim(
             "identify-errors",
-            "An arm that is named as known is within the tolerance of the best, but for a share of delta.",
+            "An arm that is named as known is within the tolerance of the best, except in a share of at most "
+            "delta of the runs.",
             BEYOND_THE_PAPER,
             errors,
         ),
         Claim(
             "identify-few-tries",
             "With complete information, and with half of the relations, it takes at most a tenth of the "
-            "tries of the best way that knows no relations.",
+            "tries of the best method that knows no relations.",
             BEYOND_THE_PAPER,
             tuple(ratios),
         ),
@@ -306,8 +307,8 @@ def _discussion(tables: Tables) -> str:
         said.append(f"{text}; {int(wrong.sum()):,} errors in {len(wrong):,} runs")
     return (
         ". ".join(said)
-        + ". Where relations are wrong, nothing is promised: the share of errors says what the "
-        "rule is worth there."
+        + ". If relations are wrong, nothing is guaranteed; the share of errors shows how well the rule "
+        "then does."
     )
 
 

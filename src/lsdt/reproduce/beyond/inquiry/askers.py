@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-# Of the ensemble. Chosen on two seeds that the contest does not use, in favour of this way of asking where
-# answers are words (docs/paper/beyond.md).
+# Constants of the ensemble, chosen on two seeds that the contest does not use, to favour this way of asking
+# if answers are words (docs/paper/beyond.md).
 _DRAWS = 24  # mean vectors
 _SWEEPS = 3  # over all arms, after every batch
 _BATCH = 10
@@ -36,7 +36,7 @@ class Asked(NamedTuple):
 
 
 def random_pairs(judge: Judge, until: int, rng: np.random.Generator) -> Asked:
-    """Ask about pairs in random order; bisection finds how many answers are enough."""
+    """Ask about pairs in random order; bisection finds how many answers suffice."""
     n_arms = len(judge.means)
     pairs = _all_pairs(n_arms)[rng.permutation(n_arms * (n_arms - 1) // 2)]
     said = [judge(a, b) for a, b in pairs.tolist()]
@@ -72,7 +72,7 @@ def most_uncertain(judge: Judge, until: int, rng: np.random.Generator) -> Asked:
 
 
 def inquiry(judge: Judge, until: int, rng: np.random.Generator) -> Asked:
-    """Ask what `lsdt.Inquiry` asks, one pair at a time; then, if no answer can be wrong, random pairs."""
+    """Ask what `lsdt.Inquiry` asks, one pair at a time, and then random pairs if no answer can be wrong."""
     n_arms = len(judge.means)
     side = SideInformation(n_arms, epsilon=judge.epsilon)
     asking = Inquiry(side, judge.kind, wrong_rate=judge.wrong, until=until)
@@ -118,7 +118,7 @@ def _apart(pairs: NDArray[np.int64], order: NDArray[np.int64], is_open: NDArray[
 
 
 class Ensemble:
-    """Mean vectors within the true range, moved by Metropolis steps so that they violate few answers."""
+    """Random mean vectors within the true range, moved by Metropolis steps to violate few answers."""
 
     def __init__(self, judge: Judge, rng: np.random.Generator) -> None:
         self._judge, self._rng = judge, rng

@@ -1,8 +1,8 @@
 """How many answers it takes until at most ten arms are left, for each kind of answer and three ways to ask.
 
 At first no relation is known. Every way asks the same judge about the same arms, and excludes an arm only by
-proof. Where answers order arms, each excludes at most one, so no way can exclude 90 of 100 arms with fewer
-than 90 answers.
+proof. If answers order arms, each excludes at most one, so no way can exclude 90 of 100 arms with fewer than
+90 answers.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _LOW, _HIGH, _EPSILON = 0.1, 1.0, 0.1  # the paper's setting (Section 6.2.1)
-_ARMS, _UNTIL = 100, 10
+_ARMS, _UNTIL = 100, 10  # as many arms as in the paper; ten are few enough to try them all
 _MOST_RUNS = 20  # a candidate set is computed for every answer, so a run takes seconds
 _WRONG = 0.05  # of the answers: a guess at a careful judge
 _SEED = 17  # part of every random key, so that no run repeats those used to choose constants
 OURS = "lsdt.Inquiry"
 WRONG = f"{OURS}, one answer in {round(1 / _WRONG)} wrong"
 _WRONG_KINDS = ("better", "range")
-_LIMITS = {"similar": 600, "better": 250}  # of answers: what lsdt.Inquiry was to reach
+_LIMITS = {"similar": 600, "better": 250}  # answers: the goals that were set for lsdt.Inquiry
 
 
 def _setting(request: Request) -> Setting:
@@ -154,13 +154,14 @@ def _claims(tables: Tables) -> list[Claim]:
         ),
         Claim(
             "inquiry-ranges",
-            "Answers that say by how much, to within epsilon, are fewer than those that say which is better.",
+            "Fewer answers are needed if they say by how much, to within epsilon, than if they say which is "
+            "better.",
             BEYOND_THE_PAPER,
             (below("answers by how much over those that say which", ranges, 1.0),),
         ),
         Claim(
             "inquiry-best-kept",
-            "Where answers are right the best arm is never lost.",
+            "If all answers are right, the best arm is never lost.",
             BEYOND_THE_PAPER,
             (always("runs that keep the best arm", right["kept"]),),
         ),
@@ -175,8 +176,8 @@ def _discussion(tables: Tables) -> str:
         said.append(f"{title.capitalize()}: {named}")
     return (
         ". ".join(said)
-        + ". Where answers order arms, each excludes one at most; ranges come near to that, since every arm "
-        "is placed on one scale by one answer."
+        + ". If answers order arms, each excludes at most one; ranges come close to that, since one answer "
+        "places an arm on a common scale."
     )
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 METHODS = ("triangles", "propagation")
 _LOCALITIES = {0.0: "any pairs", 0.5: "half of them near", 1.0: "near pairs"}
-_MOST_RUNS = 2  # the part takes ten minutes, and shares of so many arms vary little
+_MOST_RUNS = 2  # the part takes ten minutes, and shares among so many arms vary little
 _BY = ["arms", "locality", "relations", "method"]
 
 
@@ -117,7 +117,7 @@ def _claims(tables: Tables) -> list[Claim]:
     fewest, most = tables["left"]["relations"].min(), tables["left"]["relations"].max()
     checks = [
         judge(
-            f"share left with {relations} relations an arm, {word}",
+            f"share left with {relations} relations per arm, {word}",
             mean_of(_left(tables, locality, relations)),
             limit,
         )
@@ -127,7 +127,7 @@ def _claims(tables: Tables) -> list[Claim]:
     return [
         Claim(
             "massive-elimination-begins",
-            "With few relations an arm nothing can be excluded; with enough of them nearly all arms are.",
+            "With few relations per arm nothing can be excluded; with enough of them nearly all arms are.",
             BEYOND_THE_PAPER,
             tuple(checks),
         )
@@ -150,9 +150,9 @@ def _discussion(tables: Tables) -> str:
         said.append(f"{word}: {', '.join(begins)}")
     return (
         f"Relations an arm must have for fewer than half of {arms:,} arms to be left: {'; '.join(said)}. "
-        "A triangle takes three relations among three arms; pairs drawn at random rarely close one. The more "
-        "arms there are, the more relations each must have. Propagation orders all dissimilar pairs at once. "
-        "With too few relations no order follows from another, with a few more nearly all do."
+        "A triangle takes three relations among three arms; pairs drawn at random rarely form one. The more "
+        "arms there are, the more relations each must have. Propagation orders all dissimilar pairs at once: "
+        "with too few relations the order of one pair implies no other, with a few more nearly all."
     )
 
 

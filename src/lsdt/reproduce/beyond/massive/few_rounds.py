@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 CLOSURE, ON_LEFT = "LSDT-closure", "TS on what propagation leaves"
 UCB1, TS, SUBSET = "UCB1 (alpha 2)", "TS", "UCB1 on sqrt(T) random arms"
 _BLIND = (UCB1, TS, SUBSET)
-_MILLION = 10**6  # from here on one run at a time: each takes some gigabytes
+_MILLION = 10**6  # arms; from here on there is one run at a time, as each takes some gigabytes
 _COLOURS = {CLOSURE: 0, UCB1: 1, TS: 2, ON_LEFT: 5, SUBSET: 6}
 
 
 class Size(NamedTuple):
-    """The size of a part, and the most runs it has; every run is a new problem."""
+    """The size of a part, its largest number of runs, and its claim; every run is a new problem."""
 
     arms: int
     horizon: int
@@ -151,7 +151,7 @@ def _discussion(tables: Tables) -> str:
     return (
         f"Regret after {int(table['t'].max()):,} rounds on {int(table['arms'].iloc[0]):,} arms: {said}. The "
         f"best policy without side information is {best_blind}; LSDT-closure has {number(ratio.value)} times "
-        "its regret. UCB1 tries every arm before it tries one again, so that it never learns anything here."
+        "its regret. UCB1 tries every arm once before it repeats one, so it never uses what it learned here."
     )
 
 

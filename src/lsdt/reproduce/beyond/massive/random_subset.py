@@ -1,4 +1,4 @@
-"""UCB1 on a few random arms: a simple answer to too many arms without side information."""
+"""UCB1 on a few random arms: a simple way to handle too many arms without side information."""
 
 from __future__ import annotations
 

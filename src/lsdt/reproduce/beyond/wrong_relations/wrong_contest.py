@@ -1,6 +1,6 @@
 """Contests with wrong relations: what it costs to trust them, and how often the best arm is lost.
 
-The best arm is *out* in a run when it is never played in the second half of the rounds. This can be measured
+The best arm is *out* in a run if it is never played in the second half of the rounds, which can be measured
 for every policy.
 """
 
@@ -77,7 +77,7 @@ def _policies(setting: Setting) -> list[Policy]:
 
 
 def name_of_word(setting: Setting, word: str) -> str:
-    """Return the display name of a policy, given its notation."""
+    """Return the display name of a policy, given its string."""
     if word == _ROBUST:
         return "TS on robust triangles"
     return contest_name(parse_policy(word), problems.uniform(rewards=setting["rewards"]).rewards.model, False)
@@ -144,7 +144,7 @@ def _shares(tables: Tables) -> list[float]:
 
 
 def _names(tables: Tables) -> dict[str, str]:
-    """Return the display name of every policy, by its notation."""
+    """Return the display name of every policy, by its string."""
     rows = tables["runs"].drop_duplicates("word")
     return {str(word): str(name) for word, name in zip(rows["word"], rows["policy"], strict=True)}
 
@@ -175,7 +175,7 @@ def wrong_standings(tables: Tables) -> pd.DataFrame:
 
 
 def draw_wrong(tables: Tables, title: str) -> Figure:
-    """Draw regret, worst case, and how often the best arm is out, against the share of wrong relations."""
+    """Draw regret, worst case, and how often the best arm is out, by the share of wrong relations."""
     shares = _shares(tables)
     places = list(range(len(shares)))
     shown: tuple[list[Line], ...] = ([], [], [])
@@ -214,20 +214,20 @@ def best_arm_claims(tables: Tables, name: str, where: str) -> list[Claim]:
     )
     text = (
         f"{where}, the best arm is out in at most {_MOST_OUT:.0%} of the runs of LSDT-Watchful when at most "
-        f"{_MOST_WRONG:.0%} of the relations are wrong (read: of these runs, not of all there could be)."
+        f"{_MOST_WRONG:.0%} of the relations are wrong (read: of the runs played, not of all possible runs)."
     )
     return [Claim(name, text, BEYOND_THE_PAPER, checks)]
 
 
 def _best_arm_check(what: str, out: NDArray[np.float64]) -> Check:
-    """Check that the best arm is out in few of these runs; the interval is shown beside the count."""
+    """Check that the best arm is out in few of these runs; the interval is shown with the count."""
     share, few = share_of(out), bool(out.mean() <= _MOST_OUT)
     told = f"{int(out.sum())} of {len(out)} ({share.low:.1%} to {share.high:.1%})"
     return Check(what, share, f"at most {_MOST_OUT:.0%} of them", CONFIRMED if few else REFUTED, told)
 
 
 def wrong_discussion(tables: Tables) -> str:
-    """Say how much each policy loses, and how often it loses the best arm."""
+    """Return a text on how much each policy loses, and how often it loses the best arm."""
     said = []
     for wrong in _shares(tables):
         order = sorted(_names(tables).values(), key=lambda name: _at(tables, wrong, name, "regret").mean())
@@ -238,8 +238,8 @@ def wrong_discussion(tables: Tables) -> str:
         )
         said.append(f"With {100 * wrong:g}% of the relations wrong: {told}.")
     return (
-        "Regret at the end, from the least, and the share of runs in which the best arm is out, that is, not "
-        f"played once in the second half of the rounds. {' '.join(said)}"
+        "Regret at the end, lowest first, and the share of runs in which the best arm is out, that is, never "
+        f"played in the second half of the rounds. {' '.join(said)}"
     )
 
 

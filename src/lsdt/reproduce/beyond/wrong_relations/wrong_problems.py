@@ -72,7 +72,7 @@ class WrongProblem:
 
 
 class RobustPolicy(Policy):
-    """A policy on the arms left by the triangle rule with the fewest required witnesses that leave any."""
+    """A policy on the arms left by the triangle rule with the smallest `max_wrong` that leaves any arm."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""The worked picture of partial side information: arms in the middle may turn out to be the best."""
+"""The worked example of partial side information: arms in the middle may turn out to be the best."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_STATED = (1, 2, 3, 5, 6, 10, 11)  # candidates by the paper
-_SIZES = (7, 11)  # of random graphs: large enough to hide relations, small enough for an exhaustive search
+_STATED = (1, 2, 3, 5, 6, 10, 11)  # the candidates that the paper states
+_SIZES = (7, 11)  # arms of random graphs: enough to hide relations, few enough for an exhaustive search
 
 
 def _setting(request: Request) -> Setting:
@@ -113,8 +113,8 @@ def _claims(tables: Tables) -> list[Claim]:
         ),
         Claim(
             "partial-nested",
-            "What can be the best if all is revealed can be if less is, and the triangle rule keeps all that "
-            "can: B* is in B, and B is in B0.",
+            "Arms that can be the best if everything is revealed can be so if less is revealed, and the "
+            "triangle rule keeps all that can: B* is in B, and B is in B0.",
             "Section 4.1",
             (
                 always("random graphs with B* in B, found by search", trials["b_star_in_b"]),
@@ -134,13 +134,13 @@ def _discussion(tables: Tables) -> str:
         for name, column in (("B*", "b_star"), ("B", "b"), ("B0", "b0"))
     )
     return (
-        f"{kept} of {len(arms)} arms can be the best, {complete} if everything were revealed: what is hidden "
-        f"lets arms {', '.join(map(str, new['arm']))} in. The triangle rule keeps "
+        f"{kept} of {len(arms)} arms can be the best, {complete} if everything were revealed: because of the "
+        f"hidden relations, arms {', '.join(map(str, new['arm']))} remain possible. The triangle rule keeps "
         f"{'no arm' if more == 0 else f'{more} arms'} beyond the candidates here. The paper's graph is not "
         "in its source; ours is a reconstruction, which reveals the relations that hold under both our means "
-        "and the stated ones. That the stated means fit is therefore so by construction; that all other arms "
-        f"are excluded is not. On {len(trials):,} random graphs, partly revealed, of {trials['arms'].min()} "
-        f"to {trials['arms'].max()} arms there are on average: {sizes}; "
+        "and the stated ones. The stated means therefore fit by construction; that all other arms are "
+        f"excluded is a result. On {len(trials):,} partly revealed random graphs of "
+        f"{trials['arms'].min()} to {trials['arms'].max()} arms there are on average: {sizes}; "
         f"{int(trials['between'].sum()):,} arms are similar to two dissimilar ones."
     )
 

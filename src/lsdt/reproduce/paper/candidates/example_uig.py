@@ -1,4 +1,4 @@
-"""The worked picture of complete side information: arms as intervals, and the classes that can be best."""
+"""The worked example of complete side information: arms as intervals, and the classes that can be best."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_SIZES = (8, 14)  # of random graphs: with classes of several arms, and small enough for an exhaustive search
+_SIZES = (8, 14)  # arms of random graphs: enough for classes of several arms, few enough for a full search
 
 
 def _setting(request: Request) -> Setting:
@@ -78,7 +78,7 @@ def _discussion(tables: Tables) -> str:
         f"In the picture {int(arms['candidate'].sum())} of {len(arms)} arms can be the best: "
         f"{' and '.join(groups)}. The table names two neighbours that exclude each of the others. The "
         "paper's picture is not in its source: the means are ours, chosen to give the candidates that it "
-        "states, and decide nothing. What is judged is its theorem, on "
+        "states, and no claim is judged on them. What is judged is its theorem, on "
         f"{len(trials):,} random connected graphs of {trials['arms'].min()} to {trials['arms'].max()} arms: "
         f"it is right on {int(agree.sum()):,} of them."
     )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
     from lsdt.side_information import SideInformation
 
-_PROPAGATION_RUNS = 25  # it takes milliseconds where the triangle rule takes microseconds
+_PROPAGATION_RUNS = 25  # few, as propagation takes milliseconds where the triangle rule takes microseconds
 
 
 def _setting(request: Request, arms: Any, revealed: Any) -> Setting:
@@ -46,7 +46,7 @@ def _setting(request: Request, arms: Any, revealed: Any) -> Setting:
 
 
 def _reveal(complete: SideInformation, share: float, run: int, seed: int) -> SideInformation:
-    """Reveal a share of the relations; whatever a smaller share reveals, a larger one reveals too."""
+    """Return a random share of the relations; a larger share contains all that a smaller one reveals."""
     return complete.reveal(share, share, seed=seed * 1_000_003 + run)
 
 
@@ -69,7 +69,7 @@ def _note(tables: Tables) -> str:
 # ---------------------------------------------------------------- Fig. 5a: by the share of revealed relations
 
 _CHECKED_SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)  # spread over the range that is drawn
-_ABOVE_HALF = (0.6, 0.7, 0.8, 0.9)
+_ABOVE_HALF = (0.6, 0.7, 0.8, 0.9)  # where the paper says that only B* remains
 _NONE = 0.5  # arms: our reading of "none", an average excess that rounds to 0
 
 
@@ -167,9 +167,9 @@ def _p_discussion(tables: Tables) -> str:
         for p in (0.1, 0.3, *_ABOVE_HALF[:1])
     )
     return (
-        f"The triangle rule leaves, on average, {left}; if all is known {number(best)} can be the best. At "
-        "p = 1 the exact step replaces the triangles, as in the paper. Propagation, which the paper "
-        f"does not have, leaves {further}."
+        f"The triangle rule leaves, on average, {left}; if all relations are known, {number(best)} arms can "
+        "be the best. At p = 1 the exact step replaces the triangles, as in the paper. Propagation, which "
+        f"the paper does not have, leaves {further}."
     )
 
 
@@ -237,8 +237,9 @@ def _k_discussion(tables: Tables) -> str:
     further = values_at(_propagation_runs(tables), "propagation", arms=last).mean() * last
     return (
         f"Arms left, on average: {said}. Propagation, which the paper does not have, leaves "
-        f"{number(further)} of {last}. An arm goes when two arms similar to it are known to be dissimilar. "
-        "In a run more arms are the same ones and further ones, so that runs are compared in pairs."
+        f"{number(further)} of {last}. An arm is excluded when two arms similar to it are known to be "
+        "dissimilar. Within a run, a larger number of arms adds arms to the smaller one, so runs are "
+        "compared in pairs."
     )
 
 

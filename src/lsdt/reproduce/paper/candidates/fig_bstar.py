@@ -47,7 +47,7 @@ def _setting(request: Request, arms: Any, **epsilon: Any) -> Setting:
 # ---------------------------------------------------------------- Fig. 4a: by epsilon
 
 _SMALL = 10  # arms: our reading of "much smaller than K" for K = 100
-_STATED = 5.0  # candidates, by the paper
+_STATED = 5.0  # candidates, as the paper says
 _DISCONNECTED, _CONNECTED = (0.05, 0.08), (0.12,)  # by the paper, whose graphs connect at 0.1
 
 
@@ -165,8 +165,8 @@ def _eps_discussion(tables: Tables) -> str:
     )
     return (
         f"Candidates of 100 arms, on average, by epsilon: {sizes}. Draws whose graph is connected: {shares}. "
-        "A connected graph leaves its two end classes; every further component has two of its own; a "
-        "complete graph excludes nobody."
+        "A connected graph leaves its two end classes; every further component adds two of its own; a "
+        "complete graph excludes no arm."
     )
 
 
@@ -228,8 +228,8 @@ def _k_discussion(tables: Tables) -> str:
     few, many = (values_at(runs, "share", arms=n_arms).mean() for n_arms in (_CHECKED[0], _CHECKED[-1]))
     return (
         f"Candidates, on average: {said} arms. Their share goes from {few:.1%} to {many:.1%} while the "
-        f"number of arms grows by a factor of {_CHECKED[-1] // _CHECKED[0]}. In a run more arms are the same "
-        "ones and further ones, so that runs are compared in pairs."
+        f"number of arms grows by a factor of {_CHECKED[-1] // _CHECKED[0]}. Within a run, a larger number "
+        "of arms adds arms to the smaller one, so runs are compared in pairs."
     )
 
 

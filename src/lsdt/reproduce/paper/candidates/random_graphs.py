@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from lsdt.reproduce.framework.experiment import Setting, Work
 
-EPSILONS = (0.1, 0.9)  # where a few arms may well make a connected graph that is not complete
-SHARES = (0.2, 0.9)  # of the relations: from hardly any exclusion to nearly all
+EPSILONS = (0.1, 0.9)  # a range in which few arms often make a connected graph that is not complete
+SHARES = (0.2, 0.9)  # of the relations: a range from hardly any exclusion to nearly all
 _COMPLETE, _PARTIAL = 1, 2  # numbers of random streams
 
 
@@ -88,7 +88,7 @@ def _connected_graph(sizes: tuple[int, int], rng: np.random.Generator) -> tuple[
 
 
 def _end_classes(means: NDArray[np.float64], epsilon: float) -> NDArray[np.bool_]:
-    """Flag the arms with the same neighbours as the best arm or as the worst."""
+    """Return flags for the arms with the same neighbours as the best arm or as the worst."""
     near = np.abs(means[:, None] - means) < epsilon
     ends = near[means.argmax()], near[means.argmin()]
     found: NDArray[np.bool_] = (near == ends[0]).all(axis=1) | (near == ends[1]).all(axis=1)
@@ -96,7 +96,7 @@ def _end_classes(means: NDArray[np.float64], epsilon: float) -> NDArray[np.bool_
 
 
 def _between_dissimilar_arms(side: SideInformation) -> NDArray[np.bool_]:
-    """Flag the arms known to be similar to two arms that are known to be dissimilar."""
+    """Return flags for the arms known to be similar to two arms that are known to be dissimilar."""
     near = np.zeros((side.n_arms, side.n_arms), bool)
     for a, b in side.similar_pairs().tolist():
         near[a, b] = near[b, a] = True

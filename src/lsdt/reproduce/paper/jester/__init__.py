@@ -1,1 +1,1 @@
-"""Recommending jokes: policies replayed on the Jester ratings or on a look-alike."""
+"""Recommending jokes: policies replayed on the Jester ratings, or on synthetic ratings like them."""

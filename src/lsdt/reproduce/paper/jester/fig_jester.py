@@ -1,4 +1,4 @@
-"""Recommending jokes: policies replayed on the Jester ratings, or on a synthetic look-alike.
+"""Recommending jokes: policies replayed on the Jester ratings, or on synthetic ratings like them.
 
 The paper trains on 5% of the users with alpha 0.2 and on 10% with alpha 0.1, so two things change at once. A
 control, 5% with alpha 0.1, separates their effects; no claim is judged on it.
@@ -88,7 +88,7 @@ def _setting(request: Request) -> Setting:
 
 
 def _check(request: Request) -> None:
-    """Refuse a file with too few users or ratings for a split."""
+    """Raise an error if the file has too few users or ratings for a split."""
     if request.jester is not None:
         check_sizes(load_jester(request.jester), _setting(request))
 
@@ -104,7 +104,7 @@ class _Group(NamedTuple):
 
 
 def _groups(tables: Tables, control: bool = False) -> list[_Group]:
-    """Return the paper's ways to train, from less to more, or the control."""
+    """Return the paper's ways to train, from less to more data, or only the control."""
     rows = tables["searches"]
     rows = rows[rows["control"] == control]
     return sorted(_Group(*pair) for pair in set(zip(rows["training"], rows["alpha"], strict=True)))
@@ -280,7 +280,8 @@ def _discussion(tables: Tables) -> str:
     answered, spent = int(tables["runs"]["matched"].min()), int(tables["runs"]["spent"].max())
     paragraphs.append(
         f"At least {answered:,} rounds were answered in every run, by at most {spent:,} of the test users. "
-        "Splits share most of their users: intervals speak of other splits of these users, not of others."
+        "Splits share most of their users: intervals are about other splits of these users, not about other "
+        "users."
     )
     return "\n\n".join(paragraphs)
 
@@ -302,7 +303,7 @@ def _policy_discussion(tables: Tables) -> str:
     more = _groups(tables)[-1]
     means = {label: number(_ratings(tables, label, more).mean()) for label in (*NAMED, *OTHERS)}
     return (
-        f"On {more}, LSDT-PSI earns {means[LSDT_PSI]} a user. TS on the same candidates, which the paper "
+        f"On {more}, LSDT-PSI earns {means[LSDT_PSI]} per user. TS on the same candidates, which the paper "
         f"does not name here, earns {means[TS_ON_B0]}. The training ratings, used directly, earn "
         f"{means[BEST_IN_TRAINING]} by always playing the joke with the best training mean and "
         f"{means[TS_PRIOR]} by TS that starts with them. The joke with the best mean of the test users, "
@@ -316,9 +317,9 @@ def _control_discussion(tables: Tables) -> str:
     for control in _groups(tables, control=True):
         alone, rest = _gain(tables, LSDT_PSI, less, control), _gain(tables, LSDT_PSI, control, more)
         parts.append(
-            f"The paper changes alpha along with the training data. The control, {control}, tells the two "
-            f"apart: the smaller alpha alone changes the rating of LSDT-PSI by {with_interval(alone)}, the "
-            f"further users then by {with_interval(rest)}."
+            f"The paper changes alpha along with the training data. The control, {control}, separates the "
+            f"two: the smaller alpha alone changes the rating of LSDT-PSI by {with_interval(alone)}, and the "
+            f"additional users then change it by {with_interval(rest)}."
         )
     return " ".join(parts)
 

@@ -1,4 +1,4 @@
-"""Replays of Jester or its look-alike: side information from some users, policies tested on others."""
+"""Replays of Jester or ratings like it: side information from some users, policies tested on others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 TS_PRIOR, UCB1_PRIOR = "TS, with prior", "UCB1 (alpha 2), with prior"
 BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
 _CKL_UCBS = (CKL_UCB_SQUARED, CKL_UCB_SQUARED_FLOOR)
-NAMED = (LSDT_PSI, UCB1_ON_B0, *_CKL_UCBS, TS, UCB1)  # by the paper, in Section 6.3
+NAMED = (LSDT_PSI, UCB1_ON_B0, *_CKL_UCBS, TS, UCB1)  # the policies that the paper names, in Section 6.3
 INFORMED = (LSDT_PSI, UCB1_ON_B0, *_CKL_UCBS, TS_ON_B0)  # policies that use side information
 OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_PRIOR, UCB1_PRIOR, BEST_IN_HINDSIGHT)
 
@@ -52,7 +52,7 @@ _REPLAY_SHARE = 0.4  # of the time, for the progress bar; searches and grids tak
 
 
 def policies_of(setting: Setting, control: bool) -> dict[str, Any]:
-    """Return the policies to replay, by label; two of them take the training ratings as prior."""
+    """Return the policies to replay, by label; two of them take the training ratings as a prior."""
     # The squared difference of means stands for the divergence: a Gaussian one with 2 sigma^2 = 1.
     squared: dict[str, Any] = {"divergence": "gaussian", "sigma": np.sqrt(0.5)}
     policies = {
@@ -93,7 +93,7 @@ def split_tables(setting: Setting, work: Work) -> Tables:
 
 
 def _load(data: dict[str, Any], work: Work) -> RatingLog:
-    """Return the ratings of a setting; refuse a file other than the one it was made for."""
+    """Return the ratings of a setting; raise an error if the file is not the one it was made for."""
     if data["sha256"] is None:
         return look_alike(work.seed, data["users"])
     if work.jester is None:
@@ -109,19 +109,19 @@ def _load(data: dict[str, Any], work: Work) -> RatingLog:
 
 
 def check_sizes(ratings: RatingLog, setting: Setting) -> None:
-    """Refuse ratings with too few users for a split, or too many users without a rating."""
+    """Raise an error if there are too few users for a split, or too many users without a rating."""
     name, users, tested = setting["data"]["name"], ratings.n_users, setting["test_users"]
     sizes = [round(training["share"] * users) for training in setting["training"]]
     if min(sizes) < 1 or max(sizes) + tested > users:
         raise InvalidInput(
             f"{name!r} has {counted(users, 'user')}; {max(sizes):,} to train on and {tested:,} others to "
-            f"test on are wanted. {where_to_get_jester()}"
+            f"test on are needed. {where_to_get_jester()}"
         )
     silent = int((np.diff(ratings.starts) == 0).sum())
     if silent >= min(*sizes, tested):
         raise InvalidFile(
             f"in {name!r} {silent:,} of {counted(users, 'user')} rated no joke (all their cells are 99); "
-            f"fewer than {min(*sizes, tested):,} may. {where_to_get_jester()}"
+            f"this must be fewer than {min(*sizes, tested):,}. {where_to_get_jester()}"
         )
 
 
@@ -146,10 +146,9 @@ class _GroupReplay:
         return {name: [{**about, **row} for row in rows] for name, rows in tables.items()}
 
     def _replay(self, work: Work) -> ReplayResult:
-        """Replay the policies, all splits or nothing.
+        """Replay the policies on all splits; Ctrl-C ends the part.
 
-        The test users are the same whatever the share trained on, so that shares can be compared split by
-        split.
+        The test users do not depend on the share trained on, so that shares can be compared split by split.
         """
         setting, users = self._setting, self._ratings.n_users
         with warnings.catch_warnings():

@@ -111,7 +111,7 @@ def _psi_discussion(tables: Tables) -> str:
         for t in (first, last)
     )
     return (
-        "LSDT-PSI needs the horizon, so every point is a run of its own. Regret at T = 1,000: "
+        "LSDT-PSI needs the horizon, so every point is a separate run. Regret at T = 1,000: "
         f"{values}. Between LSDT-PSI and CKL-UCB: {pairs}. The paper does not say which divergence CKL-UCB "
         "had here (on the jokes it takes the squared distance), nor whether its index has a floor at the "
         "arm's own mean. It names three baselines and says that "
@@ -124,8 +124,8 @@ def _psi_pooling_discussion(tables: Tables) -> str:
     for t in regret_figures.horizons_near(tables, _PSI_JUDGED):
         ours, other = (regret_figures.regret_at(tables, policy, t) for policy in (LSDT_PSI, UCB1_ON_B0))
         parts.append(
-            f"At T = {t:,} LSDT-PSI has {number(ours.mean())}, UCB1 on B0 {number(other.mean())}, and "
-            f"LSDT-PSI the lower one in {mean_of(ours < other).value:.0%} of the runs: "
+            f"At T = {t:,} the regret of LSDT-PSI is {number(ours.mean())}, that of UCB1 on B0 "
+            f"{number(other.mean())}; LSDT-PSI's is lower in {mean_of(ours < other).value:.0%} of the runs: "
             f"{regret_figures.compare_at(tables, LSDT_PSI, UCB1_ON_B0, t)}."
         )
     return " ".join(parts) + " The number of epochs of LSDT-PSI depends on the horizon."
@@ -226,7 +226,7 @@ _FIGURES = {
             policies=(TS, TS_ON_BSTAR, LSDT_TS),
             pairs=((LSDT_TS, TS), (LSDT_TS, TS_ON_BSTAR)),
             remark="Rewards are Gaussian here and the posterior is a beta distribution: a reward is clipped "
-            "to [0, 1] and tossed as a coin.",
+            "to [0, 1] and replaced by a coin toss with that probability.",
         ),
         {
             "title": "Thompson sampling: 100 arms, complete side information, Gaussian rewards",
@@ -263,8 +263,8 @@ _FIGURES = {
             pairs=[(ours, TS_ON_B0) for ours in _OUR_TS],
             remark="The paper describes this policy in words only. LSDT-TS here eliminates an arm when a "
             "quantile of its pooled posterior falls below that of the best; 'least likely out' takes the "
-            "words literally: only the arm least likely to be the best goes, once it was explored often "
-            "enough.",
+            "words literally: only the arm least likely to be the best is eliminated, once it has been "
+            "explored often enough.",
         ),
         {
             "title": "Thompson sampling: 200 arms, half of the relations known, Bernoulli rewards",

@@ -83,12 +83,12 @@ def _discussion(tables: Tables) -> str:
         for policy in (LSDT_CSI, *_BASELINES)
     )
     return (
-        f"Regret after 1,000 rounds, from the least: {order}. "
+        f"Regret after 1,000 rounds, lowest first: {order}. "
         f"{regret_figures.compare_at(tables, LSDT_CSI, nearest)}. "
         f"Share of rounds 51 to 100 on the best arm, and arms played in the first 100 rounds: {early}. UCB1 "
-        "is shown with the published constant (alpha 2) and with the one LSDT-CSI has here (alpha 8), "
-        "and CKL-UCB in two readings: its index may lie below the arm's mean, or not (floor). The paper "
-        "speaks of four baselines here and lists five."
+        "is shown with the published constant (alpha 2) and with the one of LSDT-CSI (alpha 8), and CKL-UCB "
+        "in two readings: its index may lie below the arm's mean, or not (floor). The paper speaks of four "
+        "baselines here and lists five."
     )
 
 

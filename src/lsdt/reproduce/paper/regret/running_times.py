@@ -1,4 +1,4 @@
-"""Tables 1 and 2: running times on one worker, beside the paper's."""
+"""Tables 1 and 2: running times on one worker, next to the paper's."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def draw(tables: Tables, paper: Milliseconds, title: str) -> Figure:
 
 
 def faster(tables: Tables, first: str, second: str, part: str | None = None) -> Check:
-    """Check that a policy takes less time than another, run by run."""
+    """Check that a policy takes less time than another, paired by run."""
     difference: Estimate = mean_of(total(tables, first, part) - total(tables, second, part))
     return below(f"{part or 'total'} ms of {first} minus {second}", difference, 0.0)
 
@@ -168,9 +168,9 @@ def _csi_discussion(tables: Tables) -> str:
     )
     before, rounds = (number(_median(tables, LSDT_CSI, part)) for part in _PARTS)
     return (
-        f"Milliseconds for a run, offline step included, from the quickest (medians): {order}. Of LSDT-CSI's "
-        f"time, {before} ms are its offline step and {rounds} ms its rounds. OSSB took the paper 330 "
-        "seconds: its linear programme has a closed form with complete side information, and we use it. "
+        f"Milliseconds per run, including the offline step, fastest first (medians): {order}. Of LSDT-CSI's "
+        f"time, {before} ms are its offline step and {rounds} ms its rounds. The paper's OSSB took 330 "
+        "seconds; with complete side information its linear programme has a closed form, which we use. "
         "CKL-UCB sums over neighbours in every round; TS draws a hundred random numbers."
     )
 
@@ -209,8 +209,8 @@ def _psi_discussion(tables: Tables) -> str:
         said.append(f"{policy} {before} and {rounds}")
     return (
         f"Milliseconds before the first round and for 1,000 rounds (medians): {', '.join(said)}. Offline "
-        "here is everything before the first round, for LSDT-PSI also the linear programme P2; the paper "
-        "does not say in which of its two times that is."
+        "here is everything before the first round, which for LSDT-PSI includes the linear programme P2; the "
+        "paper does not say which of its two times includes it."
     )
 
 

@@ -1,1 +1,1 @@
-"""The reductions behind Theorem 4: built in `formulas`, run in `reductions`, shown in the two parts."""
+"""The reductions behind Theorem 4: `formulas` builds them, `reductions` runs them, two parts show them."""

@@ -184,8 +184,8 @@ def _chain_claims(tables: Tables) -> list[Claim]:
         ),
         Claim(
             "hardness-certificates",
-            "A yes can be checked quickly: there are means to check it with. They also hold a solution of "
-            "the formula: in every clause one literal's arm lies on the best arm's side of p.",
+            "A yes can be checked quickly: there are mean rewards that prove it. They also encode a solution "
+            "of the formula: in every clause one literal's arm lies on the best arm's side of p.",
             f"Theorem 4, {_F}",
             (
                 always(
@@ -218,9 +218,9 @@ def _discussion(tables: Tables) -> str:
         if (last["answer"] == answer).any()
     ]
     return (
-        f"Formulas of {int(more['variables'].max())} variables become {int(last['arms'].iloc[0])} arms. To "
-        f"decide whether one arm can be the best, so many orders of dissimilar pairs are tried on average: "
-        f"{' and '.join(said)}; with random relations among as many arms, "
+        f"Formulas of {int(more['variables'].max())} variables become {int(last['arms'].iloc[0])} arms. The "
+        "average number of orders of dissimilar pairs that are tried to decide whether one arm can be the "
+        f"best is {' and '.join(said)}; with random relations among as many arms, it is "
         f"{number(last['random_orders'].mean())}.\n\n"
         "The clause with a constant that Appendix E adds at the end is not needed: complementing all "
         "variables turns one true literal into two. Appendix F has no arms for it either. A variable in no "

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_CLAUSE = (1, -2, -3)
+_CLAUSE = (1, -2, -3)  # the clause of the paper's Fig. 12
 _TRUE = (True, True, True)  # makes exactly one literal of the clause true
 
 
@@ -99,12 +99,12 @@ def _discussion(tables: Tables) -> str:
     holding = int(relations["holds_in_intervals"].sum())
     leftmost = arms.loc[arms["begins"] == arms["begins"].min(), "arm"]
     return (
-        "The table is Appendix E's: for all values of a clause's literals x1, x2, x3 the values of the two "
-        "new variables a and b, and how many literals are true in each of the three clauses that "
-        "replace it.\n\n"
+        "The table is that of Appendix E: for all values of a clause's literals x1, x2, x3, it gives the "
+        "values of the two new variables a and b, and how many literals are true in each of the three "
+        "clauses that replace it.\n\n"
         f"The first picture is Appendix F's, for the clause x1, not x2, not x3: {len(arms)} arms, "
         f"{told['similar']} similar and {told['dissimilar']} dissimilar pairs. Every variable is a path of "
-        "five arms through p; the clause hangs the arms v on its literals. A literal on one side of p is "
+        "five arms through p; the clause attaches the arms v to its literals. Literals on one side of p are "
         f"true, on the other false. {len(kept)} arms can be the best: {', '.join(kept)}.\n\n"
         "The second picture is the proof's: unit intervals for the assignment that makes all three variables "
         "true, and so exactly one literal of the clause. True literals are a staircase left of p, false ones "

@@ -55,21 +55,21 @@ class Formula(NamedTuple):
         return counts
 
     def has_exactly_one(self) -> bool:
-        """Say whether some assignment makes exactly one literal of every clause true."""
+        """Return whether some assignment makes exactly one literal of every clause true."""
         return bool((self.true_literals() == 1).all(axis=1).any())
 
     def is_not_all_equal(self) -> bool:
-        """Say whether some assignment makes one or two literals of every clause true."""
+        """Return whether some assignment makes one or two literals of every clause true."""
         counts = self.true_literals()
         return bool(((counts == 1) | (counts == 2)).all(axis=1).any())
 
     def is_consistent(self) -> bool:
-        """Say whether some assignment makes one literal of every clause true, or two of every clause."""
+        """Return whether some assignment makes one literal of every clause true, or two of every clause."""
         counts = self.true_literals()
         return bool(((counts == 1).all(axis=1) | (counts == 2).all(axis=1)).any())
 
     def has_different_variables(self) -> bool:
-        """Say whether every clause has three different variables."""
+        """Return whether every clause has three different variables."""
         return all(len({abs(literal) for literal in clause}) == 3 for clause in self.clauses)
 
 

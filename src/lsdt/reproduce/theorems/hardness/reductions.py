@@ -133,7 +133,7 @@ def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: i
     means, coins = rng.random(side.n_arms), int(rng.integers(2**31))
     usual = whole_system(from_means(means, epsilon).reveal(p, p, coins))
     arm = int(rng.integers(side.n_arms))
-    around = next(members for members in components_of(usual, np.arange(side.n_arms)) if arm in members)
+    component = next(members for members in components_of(usual, np.arange(side.n_arms)) if arm in members)
     return {
         "run": run,
         "variables": n_variables,
@@ -142,7 +142,7 @@ def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: i
         "can": answer["can"],
         "undecided": answer["undecided"],
         "orders": answer["orders"],
-        "random_orders": Component(usual, around).decide(arm).orders,
+        "random_orders": Component(usual, component).decide(arm).orders,
     }
 
 
