@@ -55,10 +55,12 @@ if TYPE_CHECKING:
     from lsdt.side_information import ArmId
     from lsdt.storage import Entry, Lease, Store
 
-_MOST_AT_ONCE = 10**6  # decisions of one ask
-_DRAWS = 1_000  # to estimate a propensity from
-_MOST_DRAWS = 10**7
-# How much of the time before the first decision each loop usually is.
+# Of one ask: so many decisions took 17 s (ucb1, 100 arms), so more is most likely a typing error.
+_MOST_AT_ONCE = 10**6
+# To estimate a propensity, whose standard error is then at most 0.016; they took 2 ms (ts, 100 arms).
+_DRAWS = 1_000
+_MOST_DRAWS = 10**7  # a standard error of 0.0002, after 40 s
+# Each loop's share of the time before the first decision. Rough: they only move the progress bar.
 _PARTS = {"arms (intervals)": (0.0, 0.1), "arms (closure)": (0.1, 0.4), "arms (bounds)": (0.4, 1.0)}
 _TELL, _OBSERVE, _CANCEL, _EXPIRE = map(int, (Kind.TELL, Kind.OBSERVE, Kind.CANCEL, Kind.EXPIRE))
 _RETIRE, _MERGE = int(Kind.RETIRE), int(Kind.MERGE)

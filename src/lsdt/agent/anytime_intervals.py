@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from lsdt.agent.learner import Learner
     from lsdt.kernel import RewardModel
 
-_HALVINGS = 60
-_RISK = 0.05
+_HALVINGS = 60  # an interval of length 1 is halved to a float's precision (53 bits), with some to spare
+_RISK = 0.05  # the customary 95%
 
 
 def intervals_of(

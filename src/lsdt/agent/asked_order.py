@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MOST_WAITING = 4_096  # plays of an arm behind an open decision: at most some 600 kB for each arm
-_FEW = 100  # plays that have to wait before an arm counts as blocked
+# Plays of an arm behind an open decision: at most some 600 kB for each arm. With more, the test for changes
+# would leave out fewer plays behind a decision that stays open for long.
+MOST_WAITING = 4_096
+_FEW = 100  # by eye: plays that have to wait before an arm counts as blocked; fewer are ordinary delay
 
 
 class Waiting(NamedTuple):

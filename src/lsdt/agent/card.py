@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lsdt.agent.stopping import Stopping
     from lsdt.side_information import SideInformation
 
-_FEW = 8
+_FEW = 8  # rows of a table, by eye: a card should fit on a screen
 
 
 def agent_card(learner: Learner, lead: str) -> Html:

@@ -13,8 +13,10 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CUTS = 16  # in an octave
-_BITS = 4  # of 16
+# In an octave. More cuts would lie closer to a change, but take more memory, and share the weight of the
+# evidence among more places.
+CUTS = 16
+_BITS = 4  # CUTS = 2**_BITS
 # After a count of so many bits there is a cut if none of these bits is set; never before the 16th reward.
 BELOW_CUT = [-1] * (_BITS + 1) + [(1 << bits) - 1 for bits in range(64)]
 

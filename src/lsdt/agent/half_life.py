@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
     from lsdt.agent.learner import Learner
 
-_STEPS = 4  # in a half-life
-_LEAST = 1.0 / 64.0  # of a reward: an arm of which less is left counts as never played
+# In a half-life. The state is rebuilt at every step; with 4, weights are off by at most 2^(1/4) = 1.19.
+_STEPS = 4
+# What is left of a reward after six half-lives. An arm with less counts as never played, and is tried again.
+_LEAST = 1.0 / 64.0
 _SECONDS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
-_LONGEST = 1e12
+_LONGEST = 1e12  # rounds, or 30,000 years: nothing would fade, and 10^18 microseconds still fit in 64 bits
 _WORDS = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?:(round|second|minute|hour|day|week)s?)?\s*")
 _ACCEPTED = (
     "forget is a half-life: a number of rounds of at least 1, a text such as '500 rounds' or '3 days' "

@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from lsdt.agent.learner import Learner
     from lsdt.storage import Entry, Lease, LogCursor, Store
 
-EVERY = 100_000  # events between two snapshots in a store
-_PAUSE = 0.001  # seconds between two looks for events of our own that others hold up
+# Events between two snapshots in a store. An agent that was killed replays up to this many when it is opened,
+# 0.6 s for ucb1 (docs/performance.md); more frequent snapshots would write more.
+EVERY = 100_000
+_PAUSE = 0.001  # seconds between two looks for events of our own that others hold up: about one transaction
 _ASK = int(Kind.ASK)
 _NONE: frozenset[int] = frozenset()
 

@@ -34,14 +34,20 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_SLICES = 200  # of the posterior of the best arm
+# Of the posterior of the best arm: its probability of being the best was off by at most 0.0002 in 300 random
+# cases of up to 50 arms.
+_SLICES = 200
 _GUARD = math.log(2.0 / 0.05)  # for the 95% intervals, as in those of ratings
-_MOST_COMPARED = 1_000  # arms without relations whose chances of being the best are computed
-_MOST_DRAWN = 150  # arms whose means are drawn together: more take longer than a second
-_ENDS = (0.025, 0.975)
-_WEIGHTS = 2.0 ** np.arange(1, 10)  # of the prior of an arm, in rewards
+# Arms without relations whose chances of being the best are computed: bounds time and memory to 1,000 x 200
+# values, and arms further behind hardly change the product.
+_MOST_COMPARED = 1_000
+_MOST_DRAWN = 150  # arms whose means are drawn together, in 0.4 s; 300 took 1 s, and 600 3.4
+_ENDS = (0.025, 0.975)  # of 95% intervals
+_WEIGHTS = 2.0 ** np.arange(1, 10)  # of the prior of an arm, in rewards: only its order of magnitude matters
 _MOST_KEPT = 4  # answers: as told, pending decisions at 0, at 1, and at 0 for the leader alone
-_DOUBT = 1e-3  # how likely rewards that fit right relations are to look as if they did not
+# How likely rewards that fit right relations are to look as if they did not. Less would go on trusting wrong
+# relations for longer.
+_DOUBT = 1e-3
 
 
 class Standing(NamedTuple):

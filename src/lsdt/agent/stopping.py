@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from lsdt.side_information import ArmId, SideInformation
 
 
-_MOST_OPEN = 0.05  # of the decisions told: with more pending, tries to go would be a guess
+# Of the decisions told, by eye. With more pending, clicks that are told before their absence would make the
+# tries to go far too few.
+_MOST_OPEN = 0.05
 
 
 class _Rules:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lsdt.kernel import RewardModel
     from lsdt.side_information import SideInformation
 
-_HALVINGS = 60
+_HALVINGS = 60  # an interval of length 1 is halved to a float's precision (53 bits), with some to spare
 
 
 def suspects_frame(learner: Learner, risk: float) -> pd.DataFrame:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAGIC = b"LSDTMERG"
-_FORMAT = 2
+_FORMAT = 2  # the first did not say which decisions were open
 _TALLIES = ("counts", "sums", "squares")
 
 

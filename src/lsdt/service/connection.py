@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from lsdt.service.requests import Head
 
 _FIXED = b"".join(b"%s: %s\r\n" % header for header in FIXED_HEADERS)
-_LONGEST_HEAD = 2**16  # bytes, with the empty line that ends it
+_LONGEST_HEAD = 2**16  # bytes, with the empty line that ends it: far above what proxies and browsers send
 _HEAD_END = b"\r\n\r\n"
-_MOST_BEHIND = 100  # requests of one connection that wait for those before them
+# Requests of one connection that wait for those before them. Without a limit, a client that did not wait for
+# answers made memory grow by hundreds of MiB in seconds (docs/reliability.md).
+_MOST_BEHIND = 100
 _GO_ON = (b"upgrade", b"http2-settings")  # what asks for another protocol, which there is not
 
 

@@ -13,7 +13,7 @@ from lsdt.errors import InvalidInput
 _HEAD = struct.Struct(">QIq")
 _CODE = 13  # bytes: 104 bits cannot be guessed, and 33 bytes in all need no padding in base 64
 _LENGTH = 4 * (_HEAD.size + _CODE) // 3
-KEY_BYTES = 32
+KEY_BYTES = 32  # 256 random bits, which cannot be guessed; BLAKE2b takes up to 64 bytes
 
 
 class Numbered(NamedTuple):

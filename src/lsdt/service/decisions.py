@@ -40,7 +40,7 @@ FIXED_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
 ]
 _REPLAYED = {"idempotent-replayed": "true"}
-_LONGEST_KEY = 200
+_LONGEST_KEY = 200  # characters: room for a UUID and a prefix; each is stored for a day
 _CALL = re.compile(r"/v1/experiments/([^/]+)/(ask|tell|observe)")
 
 

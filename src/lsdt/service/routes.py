@@ -38,8 +38,8 @@ _ENDINGS = {
     "application/x-parquet": ".parquet",
     SNAPSHOT: ".parquet",  # any bytes
 }
-_MOST_ARMS = 10_000_000
-_KEEP_ALIVE = 15.0  # seconds without news before a stream says that it is there
+_MOST_ARMS = 10_000_000  # without a limit: more than any agent has, so all
+_KEEP_ALIVE = 15.0  # seconds without news before a stream sends a comment; nginx closes it after 60
 
 
 class Routes:

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-_PATIENCE = 10  # seconds for open requests to end
-_OBJECTS = 20_000  # that come beyond those that go, between two collections of garbage
+_PATIENCE = 10  # seconds for open requests to end: what container runtimes allow before they kill a process
+# New objects, beyond those freed, between two garbage collections. By default 700: a few decisions in flight.
+_OBJECTS = 20_000
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 

@@ -43,13 +43,13 @@ class Settings:
 
     store: str = "sqlite:///lsdt.db"
     durability: str = "full"
-    most_waiting: int = 10_000
-    body_limit: int = 64 * 2**20
-    decision_limit: int = 2**20
+    most_waiting: int = 10_000  # a second of requests at the rate measured in docs/guides/service.md
+    body_limit: int = 64 * 2**20  # room for 16 million pairs in Parquet, 4 bytes each
+    decision_limit: int = 2**20  # room for the rewards of ten thousand decisions, the most of one request
     rate: float | None = None
     origins: Sequence[str] = ()
-    answers_kept: float = 86_400.0
-    patience: float = 30.0
+    answers_kept: float = 86_400.0  # a day: longer than clients go on repeating a request
+    patience: float = 30.0  # slow networks manage; a client that never finishes is soon gone
     store_patience: float | None = None
     read_only: bool = False
 

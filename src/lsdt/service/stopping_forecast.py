@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 log = logging.getLogger("lsdt.service")
-_DELTA = 0.05
-_SHORTEST, _MOST_SHARE = 3.0, 0.05  # seconds between two looks; the part of a processor that they may take
-_STALE = 30.0  # seconds without anybody looking, after which what was found is too old to be shown
-_MOST_ARMS = 10_000  # the first look takes long with more
-_MOST_DRIFTING = 500  # arms up to which changes are looked for: the agent is held meanwhile, for milliseconds
-_SHOWN = 3
+_DELTA = 0.05  # the default of `Agent.stopping`
+# Chosen by eye: seconds between two computations, and the share of a processor that they may take.
+_SHORTEST, _MOST_SHARE = 3.0, 0.05
+_STALE = 30.0  # seconds without a viewer after which the findings are too old to be shown: some computations
+_MOST_ARMS = 10_000  # with so many, the first computation took 24 s, and each later one a second
+_MOST_DRIFTING = 500  # arms up to which changes are looked for: the agent is held for 3 to 6 ms meanwhile
+_SHOWN = 3  # changed arms, by eye: a sentence each
 
 
 class Findings(NamedTuple):

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
-_PATIENCE = 600.0  # seconds, for calls in which the service finds candidates or reads a log
+# Seconds, for calls in which the service finds candidates or reads a log: some 80 s with a million arms
+# (docs/performance.md), on a slower machine a few times that.
+_PATIENCE = 600.0
 
 
 class Call(NamedTuple, Generic[T]):

@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     from lsdt.side_information import ArmId
 
 T = TypeVar("T")
+# Waits double from the first, and add up to about 1.2 s: enough for a short overload, not for a restart.
 _RETRIES = 5
-_FIRST_WAIT = 0.05  # seconds; doubled from one try to the next
-_BUSY = (429, 503)
+_FIRST_WAIT = 0.05  # seconds: a few commits of a busy service
+_BUSY = (429, 503)  # the statuses that say "try again later"
 _NOT_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout)
 
 

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
 log = logging.getLogger("lsdt.service")
 PAUSED = "paused"
 _LEAVING = "leaving"  # tags of experiments that are being deleted
-_EVERY = 1.0  # seconds between two looks at what others did
-_POLL = 0.1  # seconds between two looks into the logs, when nothing is written here
-_PATIENCE = 20.0  # seconds for others to let go of an experiment
-_LONGEST_WAIT = 60.0  # seconds between two tries to open an experiment that cannot be opened
+# Seconds. Shorter ones would ask the database more often; longer ones would notice later what others did.
+_EVERY = 1.0  # between two looks for experiments that others began or deleted
+_POLL = 0.1  # between two looks into the logs, when nothing is written here
+_PATIENCE = 20.0  # for others to let go of an experiment: longer than the 15 s that a server may be silent
+_LONGEST_WAIT = 60.0  # between two tries to open an experiment that cannot be opened; doubled from `_EVERY`
 
 
 class Reopened(NamedTuple):

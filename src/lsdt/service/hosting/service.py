@@ -40,7 +40,9 @@ log = logging.getLogger("lsdt.service")
 _SCOPE = "service"
 _DECISION_KEY = "decision key"
 _ANSWERS = "answers "  # and the tag of the experiment
-_EVERY_KEYS, _EVERY_ANSWERS = 5.0, 3_600.0  # seconds
+# Seconds between two looks for keys that others added or removed, which are valid that much longer; and
+# between two deletions of answers that were kept for a day.
+_EVERY_KEYS, _EVERY_ANSWERS = 5.0, 3_600.0
 
 
 class Service:

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from lsdt.service.stopping_forecast import Findings
     from lsdt.storage import Store
 
-_LEAST_FREE = 2**30  # bytes
-_SLOW, _FEW = 0.25, 20  # seconds of a slow commit; commits from which on that says something
+# All chosen by eye, to warn rarely and of what lasts.
+_LEAST_FREE = 2**30  # bytes of disk: millions of decisions, so that there is time to react
+_SLOW, _FEW = 0.25, 20  # seconds of a slow commit, which users notice; commits needed for a percentile
 _WINDOW, _SHORT = 300.0, 60.0  # seconds over which pending decisions are looked at, at most and at least
-_MANY_PENDING, _GROWTH = 100, 1.5
+_MANY_PENDING, _GROWTH = 100, 1.5  # fewer pending decisions, or slower growth, are ordinary delay
 _WHAT_TO_DO = (
     "Are rewards told? Cancel those that never will be (POST .../cancel); an experiment that has an expiry "
     "closes them by itself."

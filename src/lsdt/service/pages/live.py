@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 
 FRAGMENTS = ("cards", "line", "best", "out", "suspects", "attention", "log")
 _NOTHING: dict[str, str] = {}  # of a page that was opened just now
-_LONGEST = 10.0  # seconds after which everything is looked at again, though nobody asked or told
-_SHORTEST, _MOST_SHARE = 1.0, 0.05  # seconds between two pushes; the part of one that computing may take
+# Chosen by eye: seconds after which a page is made again although nothing was asked or told; seconds between
+# two pushes; and the share of the time that making pages may take, while decisions wait.
+_LONGEST = 10.0
+_SHORTEST, _MOST_SHARE = 1.0, 0.05
 
 
 class Live:

