@@ -64,7 +64,7 @@ def test_contradictory_relations_are_a_warning_not_an_error(run):
     assert err.startswith("lsdt: warning: the relations contradict one another; at least 1 is wrong")
     assert "Warning" not in err
     assert "max_wrong=1" in " ".join(out.split())
-    assert "look first whether" in " ".join(out.split())
+    assert "check first whether" in " ".join(out.split())
     assert "5 of 5 arms may be the best" in out
     assert "conflict    No means whatsoever satisfy these relations:" in out
     assert max(map(len, out.splitlines())) <= 100

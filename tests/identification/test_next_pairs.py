@@ -294,9 +294,7 @@ def test_ranges_tell_the_ends_of_complete_information_apart():
 def test_thresholds_of_their_own():
     """Pairs known at one threshold, answers about another: what follows is what both say."""
     side = lsdt.SideInformation(4, [(0, 1), (1, 2)], [(0, 2)], epsilon=([0.3, 0.2], [0.25]))
-    with pytest.raises(
-        InvalidInput, match="their own thresholds; say which threshold the answers refer to with epsilon="
-    ):
+    with pytest.raises(InvalidInput, match="say which threshold the answers refer to with epsilon="):
         lsdt.Inquiry(side)
     inquiry = lsdt.Inquiry(side, "better", epsilon=0.1)
     inquiry.tell(3, 0, "better")
@@ -338,7 +336,7 @@ def test_ranges_of_pairs_that_are_known():
         InvalidInput, match=r"similar, less than 0.1 apart, which rules out every difference from 0.3 to 0.5"
     ):
         inquiry.tell(0, 1, (0.3, 0.5))
-    with pytest.raises(InvalidInput, match=r"dissimilar, at least 0.1 apart, and no difference"):
+    with pytest.raises(InvalidInput, match=r"at least 0.1 apart, which rules out every difference"):
         inquiry.tell(1, 2, (-0.05, 0.05))
     both = lsdt.SideInformation(2, [(0, 1)], epsilon=0.3, ranges=[(0, 1, 0.1, 0.2)])
     with pytest.raises(InvalidInput, match=r"known before \(range\)"):

@@ -405,7 +405,7 @@ def test_notes_say_what_an_answer_rests_on():
     frame, _ = events(chances=CONFOUNDED)
     assert "nothing to do with the rating" in lsdt.replay(log_of(), "ts", splits=2).notes[0]
     uniform = lsdt.replay(read_events(events()[0]), "ts", splits=2).notes
-    assert "chosen at random, whoever" in uniform[0]
+    assert "chosen at random, regardless" in uniform[0]
     assert len(uniform) == 1
     skewed = pd.concat([frame, frame[frame.item == 1]])
     assert "not shown equally often" in lsdt.replay(read_events(skewed), "ts", splits=2).notes[1]

@@ -254,7 +254,7 @@ def test_parts_in_processes_are_those_of_one(tmp_path, monkeypatch):
 
 def test_a_process_that_is_killed_is_told_of(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "_run_there", lambda *_: os._exit(1))
-    with pytest.raises(TooLarge, match=r"ended from outside, .*; with n_jobs=1 \(--n-jobs 1\)"):
+    with pytest.raises(TooLarge, match=r"was killed, .*; n_jobs=1 \(--n-jobs 1\)"):
         reproduce(tmp_path, ["example-*", "fig-bstar-k"], TINY, n_jobs=2)
 
 

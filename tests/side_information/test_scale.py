@@ -45,7 +45,7 @@ def test_a_wrong_one_is_refused(side, tmp_path):
         lsdt.load(path)
     for wrong in ("[5.0, 0.0]", "[1.0]", '"x"', "[null, 1]"):
         path.write_text(text.replace("[0.0, 5.0]", wrong))
-        with pytest.raises(lsdt.errors.InvalidFile, match="accepted are its two ends"):
+        with pytest.raises(lsdt.errors.InvalidFile, match="accepted are the two ends"):
             lsdt.load(path)
 
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from lsdt.candidates.triangles.conflict import Conflict
 
 _MOST_TITLED = 2_000  # arms; renaming more of them by title would delay the card
-_PATIENCE = 0.02  # seconds spent on reasons, too few to notice; users call `explain` for the others
+_PATIENCE = 0.02  # seconds spent on reasons, too short to notice; users call `explain` for the others
 _BINS = 40  # bars of a histogram in a card, chosen by eye
 
 

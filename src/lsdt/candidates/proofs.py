@@ -31,7 +31,7 @@ _LEGENDS = (
     "a < leads along a similar or a better pair, a <= along a range or up to the best, [n] is step n",
 )
 _SMALLEST, _LARGEST = 1e-280, 1e280  # an epsilon between these can be multiplied by depths of up to 1e28
-_WIDTH = 86  # letters in a line of a derivation, which may be shown indented in 100 columns
+_WIDTH = 86  # columns of a derivation's text, chosen by eye
 # Longer derivations show only their first and last steps: about a screen, and the end, where the claim is.
 _MOST_LINES, _HEAD, _TAIL = 60, 5, 10
 _UNBROKEN = "\0"  # a space at which no line may break
@@ -329,7 +329,7 @@ def derivation_text(steps: Sequence[Step], best: ArmId | None) -> str:
             continue
         line = f"{number}. {_line(step, best)}"
         if step.kind == "order" and again < number:
-            line += f" So it is in [{again}]: what rests on one supposition or the other holds together."
+            line += f" The same order follows in [{again}], so both suppositions hold or neither does."
         lines.append(
             textwrap.fill(
                 line,

@@ -1,4 +1,4 @@
-"""For which kind of reason every arm is out, without deriving any proof."""
+"""Why every arm is out, as one of a few kinds of reasons; no proof is derived for it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ NAMES = (
 
 
 class Reasons(NamedTuple):
-    """The kind of reason of every arm, as a place in `NAMES`.
+    """The kind of reason of every arm, as an index into `NAMES`.
 
     Attributes
     ----------
     kinds : ndarray of int
         The kind of every arm.
     at_hand : ndarray of bool
-        Whether its explanation need not be derived first.
+        Whether its explanation is available without deriving a proof first.
     """
 
     kinds: NDArray[np.int64]
@@ -38,7 +38,7 @@ class Reasons(NamedTuple):
 
 
 def reasons_of(found: CandidateSet) -> Reasons:
-    """Return why arms are out, by kind.
+    """Return the kind of reason of every arm.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The answer of the offline step."""
+"""`CandidateSet`: the answer of `lsdt.candidate_set`."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class CandidateSet:
     Attributes
     ----------
     side : SideInformation
-        The side information that the answer is about. Of ranges that the triangle rule read as similar and
-        dissimilar pairs it holds these too.
+        The side information that the answer is about. If the triangle rule read ranges as similar and
+        dissimilar pairs, it contains these pairs too.
     method : str
         The method that found it: ``'order'``, ``'anchors'``, ``'triangles'``, ``'propagation'``,
         ``'probing'`` or ``'exact'``.
@@ -135,7 +135,7 @@ class CandidateSet:
         bounds = self._outcome.bounds(index)
         if bounds is None:
             raise InvalidInput(
-                "the relations contradict one another, so that they bound no gaps; correct one of those in "
+                "the relations contradict one another, so they bound no gaps; correct one of those in "
                 "`conflict`"
             )
         return bounds

@@ -9,9 +9,9 @@ takes three steps:
 2. place the arms by their hop counts over the other similar pairs, from the two ends of each connected part;
 3. move one arm at a time to where fewest of its relations break, until nothing improves.
 
-Relations alone leave the direction of a line open. Better pairs and ranges that say which of two arms is the
-better are votes on it: for the best arm to be at the end that contradicts more of them, that many more
-relations must be wrong.
+Similar and dissimilar pairs leave the direction of a line open. Better pairs and ranges that say which of two
+arms is better are votes on it: for the best arm to be at the end that contradicts more of them, that many
+more relations must be wrong.
 
 The answer is an estimate and proves nothing: `lsdt_watchful` starts from it, and lets rewards correct it.
 """
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import SideInformation
 
-_MOST_RELATIONS = 5 * 10**7
-_SWEEPS = 60  # over all arms, at most; each moves every arm once
-_FEW_SWEEPS, _MOST_MOVES = (2, 8), 2 * 10**7  # for a rough line: as many as take seconds
+_MOST_RELATIONS = 5 * 10**7  # their rows take 1.6 GB
+_SWEEPS = 60  # over all arms, at most; each moves every arm once, and `settle` ends when nothing improves
+# For a rough line: 2 to 8 sweeps, in that range as many as read this many relations, which takes seconds.
+_FEW_SWEEPS, _MOST_MOVES = (2, 8), 2 * 10**7
 # Positions are known to a fraction of epsilon: an arm this near an end counts as standing there.
 _SLACK = 0.3
 
@@ -64,8 +65,8 @@ class Seriation:
     n_broken : int
         How many relations do not.
     costs : ndarray
-        How many more relations must be wrong for each arm to be at an end, and so perhaps the best. The
-        surplus of ordered pairs against an end counts too.
+        How many more relations must be wrong for each arm to be at an end, and so perhaps the best. Surplus
+        votes of ordered pairs against an end are included.
     near : ndarray
         How many relations an arm has with arms less than two epsilons away: those that place it.
     """

@@ -10,8 +10,8 @@ import numpy as np
 
 from lsdt.kernel import Array, compiled, copy_into, inlined
 
-_FAR = 3.0  # gap between parts that no similar pair joins
-_SCALES = 40
+_FAR = 3.0  # gap between parts that no similar pair joins: above 1, so that all their arms are dissimilar
+_SCALES = 40  # lengths tried for a part; `settle` then moves single arms, so a rough length is enough
 
 
 @compiled
@@ -93,7 +93,7 @@ def _n_broken(indptr: Array, indices: Array, signs: Array, members: Array, x: Ar
 
 @compiled
 def _smooth(indptr: Array, indices: Array, kept: Array, members: Array, x: Array, rounds: int) -> None:
-    """Repeatedly move every arm to the average of its neighbours and itself; keep spread and centre.
+    """Repeatedly move every arm to the average of its neighbours and itself; keep spread and centre fixed.
 
     The slowest variation along a path lasts longest, so this tends to the order along the part.
     """
@@ -174,7 +174,7 @@ def lay_out(
 
 @compiled
 def _best_place(indptr: Array, indices: Array, signs: Array, arm: int, x: Array) -> float:
-    """Return the middle of the stretch that breaks fewest relations of an arm, the nearest if several do."""
+    """Return the middle of the interval that breaks fewest relations of an arm, the nearest of several."""
     first, last = indptr[arm], indptr[arm + 1]
     n_ends = 2 * (last - first)
     ends, change = np.empty(n_ends), np.empty(n_ends, np.int64)

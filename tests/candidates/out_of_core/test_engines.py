@@ -221,7 +221,7 @@ def test_time_that_is_over_leaves_more_arms():
     side = lsdt.from_means(np.random.default_rng(3).random(60), 0.2).reveal(0.5, 0.5, seed=1).explicit()
     found = lsdt.candidate_set(in_polars(side.to_frame()), "paper", timeout=1e-9)
     assert set(found.arm_ids) >= set(lsdt.candidate_set(side, "triangles").arm_ids)
-    assert "time was over after 0 of 1 part" in found.notes[0]
+    assert "time ran out after 0 of 1 part" in found.notes[0]
 
 
 def test_propagation_goes_on_with_what_is_left():
@@ -241,7 +241,7 @@ def test_relations_that_do_not_fit_stay_in_the_engine():
     with memory_limit(10_000):
         found = lsdt.candidate_set(in_polars(side.to_frame()))
     assert found.side.n_similar == 0
-    assert "relations among the candidates do not fit in memory: they stay unread" in found.notes[0]
+    assert "relations among the candidates do not fit in memory and were not read" in found.notes[0]
     assert found.arm_ids == lsdt.candidate_set(side, "triangles").arm_ids
 
 
@@ -285,8 +285,8 @@ def test_tables_are_dropped():
     ("asked", "error", "message"),
     [
         ({"method": "exact"}, Unsupported, "the method 'exact' needs all pairs in memory"),
-        ({"method": "paper", "max_wrong": 1}, Unsupported, "every relation is taken at its word"),
-        ({"method": "paper", "wrong_rate": 0.1}, Unsupported, "every relation is taken at its word"),
+        ({"method": "paper", "max_wrong": 1}, Unsupported, "all relations are assumed to be right"),
+        ({"method": "paper", "wrong_rate": 0.1}, Unsupported, "all relations are assumed to be right"),
         ({"method": "order"}, InvalidInput, "nothing orders the arms"),
         ({"method": "papr"}, InvalidInput, "method must be one of"),
     ],

@@ -216,7 +216,7 @@ def test_what_is_known_of_an_arm_that_stays():
         "4 gaps to other arms would have an upper bound (nearest: 2 (0 to 1), 4 (1 to 2), 0 (1 to 3))" in text
     )
     assert "bounds(3) gives all" in text
-    assert "Nothing is known of how far below it others would lie" in str(found.explain(5))
+    assert "Nothing is known about the gaps to other arms" in str(found.explain(5))
     assert "1 more a lower one" in str(lsdt.candidate_set(SideInformation(3, [(0, 1)], [(0, 2)])).explain(0))
 
 

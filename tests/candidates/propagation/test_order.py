@@ -160,7 +160,7 @@ def test_nothing_to_order():
     assert found.arms.tolist() == [0, 1, 2]
     assert "nothing orders the arms" in found.notes[0]
     assert "as far as" in str(found.explain(1))
-    with pytest.raises(InvalidInput, match="'order' takes every relation at its word"):
+    with pytest.raises(InvalidInput, match="'order' assumes that all relations are right"):
         lsdt.candidate_set(lsdt.SideInformation(3), "order", 1)
 
 
@@ -208,7 +208,7 @@ def test_propagation_begins_with_order():
     assert found.verb == "may be"
     assert "1 is better than it" in str(found.explain(3))
     assert "similar to 1 and 2" in str(found.explain(0))
-    assert "dissimilar pairs were not read" in order(side).notes[0]
+    assert "dissimilar pairs were not used" in order(side).notes[0]
     assert order(side).verb == "may be"
     assert lsdt.candidate_set(side, "probing").arms.tolist() == [1, 2, 4]
 

@@ -52,7 +52,7 @@ def test_those_who_refuse_are_left_out_with_the_reason():
     assert tables["policies"]["word"].tolist() == ["ts"]
     assert tables["left_out"]["word"].tolist() == ["osub", "lsdt_csi"]
     assert tables["left_out"]["reason"].str.startswith("needs complete side information").all()
-    assert "Not in it: OSUB, LSDT-CSI (alpha 2) (needs complete" in contest_discussion(tables)
+    assert "Left out: OSUB, LSDT-CSI (alpha 2) (needs complete" in contest_discussion(tables)
 
 
 def test_a_graph_in_pieces_in_one_run_is_enough_to_refuse():
@@ -151,7 +151,7 @@ def test_standings_and_words_say_who_wins():
     assert table["95% of runs below"][2] == pytest.approx(69.0)
     assert table["behind, from"][1] < 6.3 < table["behind, to"][1]
     words = contest_discussion(tables)
-    assert "from the least: b 5.7" in words
+    assert "lowest first: b 5.7" in words
     assert "Soft closure is number 2; Soft closure loses 6.3" in words
     assert "more than b" in words
 

@@ -103,7 +103,7 @@ def test_claims_compare_a_policy_with_itself():
     assert [check.outcome for check in left.checks] == ["confirmed"] * 3
     assert [check.outcome for check in price.checks] == ["confirmed"] * 3
     assert alarms.checks[0].outcome == "undecided"  # three runs say little
-    assert "lsdt_closure: 90% of the rounds" in contest._discussion(tables)
+    assert "lsdt_closure: after all means were mirrored, 90% of the rounds" in contest._discussion(tables)
     assert len(contest._table(tables)) == 4 * 4 * 3
 
 
@@ -111,5 +111,5 @@ def test_the_price_is_judged_by_the_limit_that_is_stated():
     """The text of the claim says 0.01 a round, so 0.02 is too much."""
     setting = contest.EXPERIMENT.setting(Request(replications=3))
     price = contest._claims(invented(setting, price=0.02))[1]
-    assert "at most 0.01 a round" in price.text
+    assert "at most 0.01 per round" in price.text
     assert [check.outcome for check in price.checks] == ["refuted"] * 3

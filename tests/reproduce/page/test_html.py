@@ -262,13 +262,13 @@ def test_odd_names_of_files_are_linked_to(tmp_path):
 def test_long_tables_are_cut_and_that_is_said(tmp_path):
     section = a_section(tmp_path, "long", table=pd.DataFrame({"run": range(1000)}))
     walk = Walk(render_page(Page("t", "", (section,), {})))
-    assert "The first 200 of 1,000 rows; the files have all." in walk.texts
+    assert "The first 200 of 1,000 rows, all of which are in the files." in walk.texts
     assert "199" in walk.texts
     assert "200" not in walk.texts
 
 
 def test_little_is_enough(tmp_path):
-    assert "Nothing is claimed" in " ".join(Walk(render_page(Page("Empty", "", (), {}))).texts)
+    assert "No claims are made" in " ".join(Walk(render_page(Page("Empty", "", (), {}))).texts)
     bare = a_section(
         tmp_path, "bare", figure=False, discussion="", setting={}, table=pd.DataFrame(), files=(), seconds=0.0
     )

@@ -207,7 +207,7 @@ def test_complete_may_be_said_when_loading(tmp_path):
         ('# lsdt {"complete": "no"}\na,b\n1,2\n', "complete='no'; accepted are true and false"),
         (
             '# lsdt {"ids": "integers"}\na,b,relation\nx,2,similar\n',
-            "says that its ids are integers, and they",
+            "says that its ids are integers, but they",
         ),
         ('# lsdt {"layers": [], "epsilon": 0, "threshold": 1}\narm,mean\n0,1\n', "epsilon must be positive"),
         (

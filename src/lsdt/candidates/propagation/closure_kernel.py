@@ -211,7 +211,7 @@ def _has_negative(bounds: Array) -> bool:
 
 @inlined
 def _has_depths_of_one_side(members: Array, lower: Array, upper: Array) -> bool:
-    """Return whether an arm has a lower bound above 0 but no upper bound: `narrow` passes on neither."""
+    """Return whether an arm has a lower bound above 0 but no upper one: `narrow` does not pass that on."""
     found = False
     for place in range(len(members)):
         found = found or (upper[members[place]] >= FAR and lower[members[place]] > 0)

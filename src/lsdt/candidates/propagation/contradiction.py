@@ -7,10 +7,10 @@ above. A part of one arm is never contradictory, because nothing bounds the othe
 
 The search for a small set starts near arms that were hard to exclude: if nearly all relations are right, it
 took a wrong one to exclude the best arm. There one dissimilar pair is given an order, without loss of
-generality (reflected means satisfy the same relations). Ranges have a direction, so a contradiction with
-them is derived from the relations alone, where that is possible. The contradiction that follows is derived
-and made small as in `derivation`. Where that fails, a set of arms is closed under derivations: each arm is
-excluded by others of the set.
+generality (reflected means satisfy the same relations). Ranges have a direction, so a contradiction that
+needs them is derived from the relations alone, if possible. The contradiction that follows is derived and
+made small as in `derivation`. If that fails, a set of arms is closed under derivations: each arm is excluded
+by others of the set.
 
 Dropping any relation of a minimal conflict resolves it. Which one to doubt is a guess: near a wrong relation
 there are usually many conflicts, and all of them contain it. So the guess is the relation without which most
@@ -45,14 +45,18 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.derivation import Hypothesis
     from lsdt.side_information import SideInformation
 
-_HARD, _HARDEST, _PAIRS = 24, 6, 4
-_TRIANGLES = 8
-_NEAR = 3_000  # arms that pass on their bounds, where no stage before has said how many
+# Where the search for a small conflict starts. More starts may find a smaller one, but each takes a
+# derivation.
+_HARD, _HARDEST = 24, 6  # hard arms whose refutation is derived, and those with the most arms that are used
+_PAIRS = 4  # dissimilar pairs of each of these whose order is tried
+_TRIANGLES = 8  # excluding triangles whose dissimilar pair is tried, too
+_NEAR = 3_000  # arms that pass on their bounds, if no earlier stage has set it; see `PropagationEffort`
 _ENOUGH = 4  # contradictions to find at one size; the smallest is reported
-_MOST_SHRUNK = 100
+# Shrinking tries each arm and each relation, with a run of propagation per attempt.
+_MOST_SHRUNK = 100  # arms; a larger conflict is reported as it is
 _MOST_ATTEMPTS = 599
 _AROUND_CONFLICT = (96, 48, 24)  # arms: the first number that brings in no other conflict
-_MOST_DOUBTED = 60
+_MOST_DOUBTED = 60  # relations of a conflict tried as the one to doubt: larger conflicts say little anyway
 
 
 class Reach(NamedTuple):
@@ -84,7 +88,7 @@ class FailedElimination(NamedTuple):
 def part_without_arms(
     side: SideInformation, system: ConstraintSystem | None, left: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """Return the arms of the smallest part in which no arm is left, or None."""
+    """Return the arms of the smallest part in which no arm is left, or None if every part has one."""
     if isinstance(side.store, WindowStore) and side.store.is_true:
         return None  # there are means
     if isinstance(side.store, PairStore):
@@ -132,7 +136,7 @@ def conflict_among(
 def _by_triangles(
     side: SideInformation, part: NDArray[np.int64], system: ConstraintSystem, witnesses: NDArray[np.int32]
 ) -> Conflict:
-    """Return a conflict that triangles show; with the relation to doubt if `system` contains all its arms."""
+    """Return a conflict shown by triangles, with the relation to doubt if `system` contains all its arms."""
     conflict = conflict_of(side, witnesses, part)
     arms = np.sort([side.index(arm) for arm in conflict.arms])
     if len(arms) > _LARGEST or not np.isin(arms, system.arms).all():
@@ -216,7 +220,7 @@ def _by_relations(
 def _from_hard_arms(
     system: ConstraintSystem, part: NDArray[np.int64], done: FailedElimination
 ) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
-    """Return arms and dissimilar pairs from the derivations with most arms."""
+    """Return seeds for the search, arms and a dissimilar pair each, from the derivations with most arms."""
     hard = system.places(np.intersect1d(part[done.witnesses[part, 0] < 0], system.arms))
     hard = hard[:: max(len(hard) // _HARD, 1)][:_HARD]
     reaching = [refutation_around(system, int(place), done.near, done.most_closed) for place in hard]
@@ -232,7 +236,7 @@ def _from_hard_arms(
 def _from_triangles(
     system: ConstraintSystem, part: NDArray[np.int64], done: FailedElimination
 ) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
-    """Return arms and dissimilar pairs from triangles, evenly spread."""
+    """Return seeds for the search, arms and a dissimilar pair each, from triangles, evenly spread."""
     excluded = part[done.witnesses[part, 0] >= 0]
     triangles = np.column_stack([excluded, done.witnesses[excluded]])
     triangles = triangles[np.isin(triangles, system.arms).all(axis=1)]

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 SIMILAR, BEST, RANGE = -1, -2, -3  # in place of the number of an order
 _NO_LINKS = np.zeros((0, 2), np.int64), np.zeros(0, np.int64)
-_FRESH, _KNOWN = 3, 1  # the cost of a link that needs a new step, and of any other
+# The cost of a link that needs a new step, and of any other: a chain of up to three known links is preferred
+# to one new step, which needs a chain of its own.
+_FRESH, _KNOWN = 3, 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +89,7 @@ class Hypothesis:
 
     @property
     def apart(self) -> int:
-        """How far apart the ordered pair is, in steps."""
+        """The least distance of the ordered pair, in steps."""
         same = (np.sort(self.dissimilar, axis=1) == sorted(self.ordered)).all(axis=1)
         return int(self.dissimilar_steps[np.flatnonzero(same)[0]])
 
@@ -319,9 +321,9 @@ def counts_ranges(system: ConstraintSystem) -> bool:
 
 
 class Edge(NamedTuple):
-    """``x_end - x_start <= weight``; `order` is -1 for a similar pair, -2 for the best arm, -3 for a range.
+    """``x_end - x_start <= weight``; `order` is the number of the derived order that says so.
 
-    Else it is the number of an order.
+    It is `SIMILAR` for a similar pair, `BEST` for the best arm, `RANGE` for a range.
     """
 
     start: int
@@ -359,7 +361,7 @@ def derivation(refuted: Hypothesis) -> list[DerivedOrder]:
 
 
 def orders_before(graph: Graph, needed: set[int]) -> list[DerivedOrder]:
-    """Return the `needed` orders and all that they rest on, each after those it rests on."""
+    """Return the `needed` orders and all that they depend on, in an order in which each can be derived."""
     chain = []
     for rank in range(len(graph.orders) - 1, -1, -1):  # an order follows from orders of earlier rounds only
         if rank in needed:
@@ -423,7 +425,10 @@ class Graph:
     def path(
         self, source: int, target: int, less_than: int, before: int, known: set[int]
     ) -> tuple[Edge, ...]:
-        """Return the cheapest path below `less_than`, by orders `before` a rank; `known` ones cost less."""
+        """Return the cheapest path shorter than `less_than`, using orders with a rank below `before`.
+
+        Orders that are already `known` cost less than new ones; see `_FRESH`.
+        """
         usable = self._order < before
         start, end, weight = self._start[usable], self._end[usable], self._weight[usable]
         order = self._order[usable]

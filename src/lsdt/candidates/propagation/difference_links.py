@@ -1,8 +1,8 @@
 """Bounds on differences of means as links between arms, and the least bounds that follow along them.
 
-A link says ``x_end - x_start <= bound``, or ``<`` where it is strict. Similar pairs, better pairs and ranges
-are links; bounds add up along them. So is a dissimilar pair whose range excludes one of its two orders: the
-worse arm lies at least epsilon below the other.
+A link says ``x_end - x_start <= bound``, or ``<`` if it is strict. Similar pairs, better pairs and ranges are
+links; bounds add up along them. A dissimilar pair whose range excludes one of its two orders is a link, too:
+the worse arm lies at least epsilon below the other.
 
 **Numbers.** A level is a whole number of quanta, with a count of the strict links that led there; of two
 equal levels the one with more of them is the lower. If all ends are whole multiples of a common quantum, that
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from lsdt.side_information import PairRanges, SideInformation
 
 _MOST_LEVELS = 2**61  # the largest sum of bounds along all arms; a cycle is noticed before twice that
-_BYTES_PER_LINK = 110.0  # while links are sorted and rounded
+_BYTES_PER_LINK = 110.0  # an estimate of peak memory while links are sorted and rounded
 _FAR = 2**62  # the level of arms that no link reaches
-_EXACT_FLOATS = 2**52  # whole numbers up to here are floats
-_FLOATS = 1e-13  # by which floats may miss a whole multiple, as in `integer_steps`
-_FIRST_LOOK = 2  # rounds before the first look for a cycle; each next look is after twice as many
+_EXACT_FLOATS = 2**52  # whole numbers up to here are exact as floats
+_FLOATS = 1e-13  # relative error of floats that still count as a whole multiple, as in `integer_steps`
+# Rounds before the first search for a cycle; the next ones follow after twice as many each, so that all
+# searches together take no longer than the rounds.
+_FIRST_LOOK = 2
 
 
 class Links(NamedTuple):
@@ -126,8 +128,8 @@ def quanta_of(
 ) -> Quanta:
     """Return bounds as whole numbers of quanta, rounded up if they have no common quantum.
 
-    `distances` are those of similar and dissimilar pairs. They are compared with one another all the time,
-    and stay whole if they alone have a common quantum.
+    `distances` are those of similar and dissimilar pairs. Most comparisons are among these, so they are not
+    rounded if they have a common quantum of their own.
 
     Examples
     --------
@@ -194,8 +196,8 @@ def least_levels(n_arms: int, links: Links, bounds: NDArray[np.int64]) -> Levels
 def _circle(start: NDArray[np.int64], last: NDArray[np.int64], begin: int) -> list[int]:
     """Return the cycle of last links through an arm, in the order in which they are followed.
 
-    The cycle is a contradiction: the bound of each arm on it is at least that of its predecessor plus the
-    link, and more than that if the predecessor has fallen since, as one of them has.
+    The cycle is a contradiction: the level of each arm on it is at least that of its predecessor plus the
+    link, and larger if the predecessor has fallen since; at least one of them has.
     """
     circle, arm = [int(last[begin])], int(start[last[begin]])
     while arm != begin:

@@ -1,4 +1,4 @@
-"""Why propagation excludes an arm, and what it implies about one that stays."""
+"""Why propagation excludes an arm, and which gaps it implies for one that stays."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.derivation import Hypothesis
     from lsdt.side_information import SideInformation
 
-_SMALLEST_BALL = 8
+_SMALLEST_BALL = 8  # arms of the first attempt; the size doubles, so starting small costs little
 _MOST_DERIVED = 400  # arms among which orders are derived one by one: a table of all differences is kept
-_SHOWN = 3
+_SHOWN = 3  # gaps that an explanation names; `bounds` gives all
 
 
 def explain_exclusion(
@@ -48,7 +48,7 @@ def explain_exclusion(
     if len(wide.arms) > most_derived:
         pairs, relations = pairs_of(system, wide), tuple(dict.fromkeys(relations_of(side, system, wide)))
         text = (
-            f"arm {name} cannot be the best: no means satisfy what is known of {len(wide.arms):,} arms "
+            f"arm {name} cannot be the best: no means satisfy what is known about {len(wide.arms):,} arms "
             "around it and give it the largest. The chain of reasoning is too long to be listed."
         )
         far = pairs[len(wide.similar) :][: len(wide.dissimilar)]
@@ -108,7 +108,7 @@ def refutation_around(system: ConstraintSystem, place: int, near: int, most_clos
 def arms_possible(
     known: Hypothesis, arms: NDArray[np.int64], most_closed: int = _MOST_DERIVED
 ) -> NDArray[np.bool_]:
-    """Return which of these arms could be the best, by intervals and the closure of the nearest."""
+    """Return which of these arms could be the best, by intervals and by closure among the nearest arms."""
     n_arms = len(known.arms)
     near = known.similar
     if len(known.links):
@@ -154,16 +154,16 @@ def explain_candidate(side: SideInformation, arm: int) -> Explanation:
     from lsdt.candidates.propagation.gap_bounds import gap_bounds
 
     name = repr(side.label(arm))
-    text = f"arm {name} may be the best: nothing that was derived from supposing it contradicts it."
+    text = f"arm {name} may be the best: assuming that it is led to no contradiction."
     try:
         lower, upper = gap_bounds(side, arm)
     except InvalidInput:
         # A single arm gets more effort than one of very many.
-        return Explanation(side, arm, True, f"{text} A closer look, at more arms, would exclude it.")
+        return Explanation(side, arm, True, f"{text} Examining more arms would exclude it.")
     bounded = np.flatnonzero(np.isfinite(upper) & (np.arange(side.n_arms) != arm))
     below = int((~np.isfinite(upper) & (lower > 0)).sum())
     if len(bounded) + below == 0:
-        return Explanation(side, arm, True, f"{text} Nothing is known of how far below it others would lie.")
+        return Explanation(side, arm, True, f"{text} Nothing is known about the gaps to other arms.")
     text += f" Were it the best, {counted(len(bounded), 'gap')} to other arms would have an upper bound"
     if len(bounded):
         nearest = bounded[np.lexsort((lower[bounded], upper[bounded]))][:_SHOWN]

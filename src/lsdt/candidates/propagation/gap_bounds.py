@@ -1,10 +1,10 @@
 """How far an arm lies above the others, if it is the best: bounds on every gap.
 
-With partial information, propagation derives the bounds: arm by arm, or for all arms that are left at once
-where the order of nearly all dissimilar pairs is known up to reflection (see `reflections`). With complete
+With partial information, propagation derives the bounds: arm by arm, or, if the order of nearly all
+dissimilar pairs is known up to reflection (see `reflections`), for all remaining arms at once. With complete
 information the order of the arms is known up to its direction, so the bounds are shortest paths along it.
-Gaps are in units of the rewards; an unknown epsilon counts as 1. Propagation reads ranges too, around every
-arm; chains of ranges and similar pairs among all arms then narrow the bounds further.
+Gaps are in units of the rewards; an unknown epsilon counts as 1. Propagation uses ranges near every arm too;
+chains of ranges and similar pairs among all arms then narrow the bounds further.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.method import Propagation
     from lsdt.side_information import SideInformation
 
-_MOST_CLOSED_ROWS = 2_000  # each takes some milliseconds
-_MOST_ORDERED_ROWS = 2_000  # tables of all pairs of them: some dozen megabytes each
+_MOST_CLOSED_ROWS = 2_000  # rows for which constraints are closed: each takes some milliseconds
+_MOST_ORDERED_ROWS = 2_000  # rows narrowed by chains of ranges: a table of all pairs takes 32 MB
 _MOST_SUMS = 200_000_000  # links that are added up for all rows: some seconds
 _LONG_WORK = 2e9  # comparisons arm by arm: some seconds
-_MOSTLY = 0.5
-MOST_BOUNDS = 50_000_000  # of all rows: a gigabyte
+_MOSTLY = 0.5  # share of pairs with an order from which bounds by reflections are worth their looseness
+MOST_BOUNDS = 50_000_000  # entries of all rows: a gigabyte
 
 
 class GapBounds(NamedTuple):
@@ -159,7 +159,7 @@ def mutual_bounds(
     if not has_one_unit(side) or is_told:
         bounds = _no_bounds(len(arms))
     elif found is not None and _is_ordered(found, len(arms)):
-        bounds = _by_images(found, arms, most_entries)
+        bounds = _by_reflections(found, arms, most_entries)
     else:
         bounds = _partial(_system_of(side, arms, found), arms, most_entries)
     if side.ranges is None or not by_order:
@@ -175,8 +175,7 @@ def mutual_bounds(
 def _is_ordered(found: Propagation, n_arms: int) -> bool:
     """Return whether to take bounds from the order of dissimilar pairs that propagation found for all arms.
 
-    If many pairs have no order, those that follow from assuming one arm to be the best give tighter bounds,
-    but arm by arm they take long.
+    If many pairs have no order, bounds derived for one best arm at a time are tighter, but take long.
     """
     oriented, system = found.oriented, found.system
     if oriented is None or system is None or not oriented.reflections:
@@ -187,18 +186,18 @@ def _is_ordered(found: Propagation, n_arms: int) -> bool:
     return work > _LONG_WORK and oriented.n_ordered >= _MOSTLY * oriented.n_pairs
 
 
-def _by_images(found: Propagation, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
+def _by_reflections(found: Propagation, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
     """Return bounds that hold in every reflection in which the arm of the row can be the best."""
     assert found.system is not None
     n_arms, size = len(arms), found.system.size
     if n_arms**2 <= most_entries:
         lowest, highest = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), np.inf)
-        for rows, lower, upper in _image_blocks(found, arms):
+        for rows, lower, upper in _reflection_blocks(found, arms):
             lowest[rows], highest[rows] = _gaps(lower, upper, 1, size)
         return MutualBounds.of_tables(lowest, highest)
     counts = np.zeros(n_arms, np.int64)
     columns: list[list[NDArray[np.int64]]] = [[np.zeros(0, np.int64)] for _ in range(4)]
-    for rows, lower, upper in _image_blocks(found, arms):
+    for rows, lower, upper in _reflection_blocks(found, arms):
         is_known = (upper < FAR) | (lower > 0)
         _keep_narrowest(is_known, upper - lower, max(most_entries // n_arms, 1))
         row, other = np.nonzero(is_known)
@@ -211,7 +210,7 @@ def _by_images(found: Propagation, arms: NDArray[np.int64], most_entries: int) -
     return MutualBounds(indptr, indices[order], *_gaps(low[order], high[order], 1, size))
 
 
-def _image_blocks(
+def _reflection_blocks(
     found: Propagation, arms: NDArray[np.int64]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
     """Yield some rows, the lower bounds on their gaps (the same for all of them), and the upper bounds."""
@@ -233,7 +232,7 @@ def _image_blocks(
 
 
 def _keep_narrowest(is_known: NDArray[np.bool_], width: NDArray[np.int64], entries: int) -> None:
-    """Keep `entries` entries per row: those with the narrowest bounds."""
+    """Set `is_known` to False except for the `entries` entries of each row with the narrowest bounds."""
     beyond = np.argsort(np.where(is_known, width, 2 * FAR), axis=1, kind="stable")[:, entries:]
     np.put_along_axis(is_known, beyond, False, axis=1)
 
@@ -263,7 +262,7 @@ def _size(side: SideInformation) -> float:
 def _gaps(
     lower: NDArray[np.int64], upper: NDArray[np.int64], unit: int, size: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Convert bounds from steps; strict ones lost a step per pair on the path, less than a unit in all."""
+    """Return bounds in rewards, from steps; strict ones lost a step per pair, less than a unit in all."""
     highest = np.where(upper >= FAR // 2, np.inf, -(-upper // unit) * size)
     return np.maximum(lower // unit, 0) * size, highest
 

@@ -7,12 +7,17 @@ further. If the bounds of any depth cross, arm i cannot be the best. The triangl
 this argument. Distinct thresholds take the place of 1 (`lsdt.side_information.layouts.integer_steps`), and a
 range of mu_j - mu_k is one of d_k - d_j (`range_steps`).
 
-Five stages each work on the arms that the one before left: where there are better pairs or ranges, the order
-of the arms (see `order`), which is all there is to say unless the order of some dissimilar pair is open; the
-triangle rule; the order of all dissimilar pairs up to reflection (see `orientation`), which is often the
-whole answer; an interval for every depth; the closure of all differences among the arms nearest to the one in
-question. With very many arms orientation comes before the triangle rule. Examining fewer arms, or stopping
-early, only leaves more arms: the answer always contains every arm that can be the best.
+Five stages each work on the arms that the one before left:
+
+1. if there are better pairs or ranges, the order of the arms (see `order`), which decides everything unless
+   the order of some dissimilar pair is open;
+2. the triangle rule;
+3. the order of all dissimilar pairs up to reflection (see `orientation`), which is often the whole answer;
+4. an interval for every depth;
+5. the closure of all differences among the arms nearest to the one in question.
+
+With very many arms orientation comes before the triangle rule. Examining fewer arms, or stopping early, only
+leaves more arms: the answer always contains every arm that can be the best.
 """
 
 from __future__ import annotations
@@ -41,7 +46,7 @@ from lsdt.candidates.propagation.order import run_order
 from lsdt.candidates.propagation.orientation import (
     Log,
     Orientation,
-    explain_both_images,
+    explain_both_reflections,
     explain_model,
     orient,
 )
@@ -65,25 +70,25 @@ if TYPE_CHECKING:
 
     _Work = Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None]
 
-MOST_CLOSED = 256  # arms closed around one: a few milliseconds
-_WIDER = 4  # times as many near arms make another pass worthwhile
-_WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
-_SMALLEST_BLOCK = 8
-# With stored relations of so many arms orders come before triangles, which take the square of an arm's
-# relations, and are not needed where means prove all arms that are left.
+MOST_CLOSED = 256  # arms among which constraints are closed, for each arm: a few milliseconds
+_WIDER = 4  # another pass over intervals is worthwhile with this many times as many near arms
+_WORTH_WHILE = 0.02  # share of a sample that a stage must exclude to be run on the other arms
+_SMALLEST_BLOCK = 8  # arms between two looks at the clock, and the least that a thread takes
+# With stored relations of this many arms orientation comes before triangles: these take time quadratic in an
+# arm's relations, and are not needed if means prove all arms that are left.
 _MANY_ARMS = 20_000
-_WORTH_ORIENTING = 9  # arms that triangles leave: fewer are decided one by one in no time
+_WORTH_ORIENTING = 9  # arms that triangles leave: fewer are quickly decided one by one
 
 
 class PropagationEffort(NamedTuple):
     """How much work to do for very many arms.
 
-    The interval stage makes about `most_steps` comparisons, a minute of two cores. It examines at least
+    The interval stage makes about `most_steps` comparisons, a minute on two cores. It examines at least
     `fewest_near` arms around each, where most contradictions are found, and at most `most_near`, beyond which
-    there are hardly any. With more than `many` arms, `tried` of them show whether a stage is worth its time.
-    So do `sampled` of them for a closure of more than `costly_steps` comparisons, a second of two cores: if
-    it excludes none of 64, it would exclude less than 5% of the others with a probability of 95%. With more
-    than `most_to_close` there is no closure.
+    there are hardly any. With more than `many` arms, a stage is first tried on `tried` of them, to see
+    whether it is worth its time. So is a closure of more than `costly_steps` comparisons, a second on two
+    cores, on `sampled` of them: if it excludes none of 64, it would exclude less than 5% of the others with
+    a probability of 95%. With more than `most_to_close` arms there is no closure.
     """
 
     most_steps: float = 1e10
@@ -111,7 +116,7 @@ class Stage(NamedTuple):
     seconds : float
         How long it took.
     remark : str
-        What to know, such as that it was stopped early; else empty.
+        Anything unusual, such as that it was stopped early; else empty.
 
     Examples
     --------
@@ -136,10 +141,10 @@ class Stage(NamedTuple):
 class Propagation:
     """What propagation found: the arms `left`, and why the others are out.
 
-    `witnesses` are -1 for arms that no triangle excludes. Derivations start from `system`, the constraints,
-    and `near`, how many arms passed their bounds on. `order` is the first stage, where there are ranges;
-    `oriented` the order of dissimilar pairs, if it was looked for. `is_exact` says that one of them decided
-    everything.
+    `witnesses` are -1 for arms that no triangle excludes. Derivations use `system`, the constraints, and
+    `near`, how many arms passed on their bounds. `order` is the result of the first stage, if there are
+    ranges; `oriented` the order of dissimilar pairs, if that stage ran. `is_exact` says that one of these two
+    decided everything.
     """
 
     left: NDArray[np.int64]
@@ -177,18 +182,18 @@ class Propagation:
             return explain_candidate(side, arm)
         assert self.system is not None
         if kind == BETWEEN:
-            return explain_both_images(side, self.system, arm, self.near, MOST_CLOSED, lambda: self.log)
+            return explain_both_reflections(side, self.system, arm, self.near, MOST_CLOSED, lambda: self.log)
         return explain_exclusion(side, self.system, arm, self.near, MOST_CLOSED)
 
     @cached_property
     def log(self) -> Log:
-        """How the orders of dissimilar pairs were found; they are found once more for it."""
+        """A log of how the orders of dissimilar pairs were found; computing it repeats the growth."""
         assert self.system is not None
         assert self.oriented is not None
         return Log(self.system, self.oriented.effort, self.oriented.seed)
 
     def _proves(self, side: SideInformation) -> bool:
-        """Return whether means found on the way are means of all arms."""
+        """Return whether the models of `oriented` give means for all arms."""
         return self.system is not None and len(self.system.arms) == side.n_arms
 
 
@@ -224,7 +229,7 @@ def run_propagation(
 ) -> tuple[Propagation, Conflict | None]:
     """Run propagation; return what it found, and a conflict if the relations contradict one another."""
     options.refuse_wrong_relations(
-        "'propagation' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
+        "'propagation' assumes that all relations are right", "leave max_wrong out, or ask for 'triangles'"
     )
     found = derive(side, Clock(options.timeout), effort)
     return found, find_conflict(side, found)
@@ -276,7 +281,7 @@ def derive(side: SideInformation, clock: Clock, effort: PropagationEffort = _USU
             arms, done = _by_closure(system, arms, near, clock, effort)
             stages.append(done)
     if system is not None and near == 0:
-        # No stage looked at arms one by one, but proofs and the search for a conflict do, among few others.
+        # No stage examined arms one by one, but proofs and the search for a conflict do, each among few arms.
         near = min(most_near(system, 1, effort), MOST_CLOSED)
     left = np.union1d(arms, proven)
     return Propagation(
@@ -285,7 +290,7 @@ def derive(side: SideInformation, clock: Clock, effort: PropagationEffort = _USU
 
 
 def _notes_on_system(system: ConstraintSystem, order: ArmOrder) -> list[str]:
-    """Say what the stages after the order lose of ranges, where the order has not said so."""
+    """Return notes on what later stages do not use of the ranges, if `order` has no such notes."""
     assert system.ranges is not None
     notes = []
     if not system.ranges.is_compared:
@@ -310,7 +315,7 @@ def find_conflict(side: SideInformation, found: Propagation) -> Conflict | None:
 
 
 def conclude(side: SideInformation, found: Propagation, conflict: Conflict | None) -> Outcome:
-    """Return what was found as the answer, or the fallback to more witnesses if there is a conflict."""
+    """Return the outcome of propagation or, after a conflict, of the triangle rule with more witnesses."""
     if conflict is not None:
         return fall_back(side, found.stages, conflict)
     notes = notes_on(found.stages)
@@ -318,10 +323,10 @@ def conclude(side: SideInformation, found: Propagation, conflict: Conflict | Non
 
 
 def fall_back(side: SideInformation, stages: tuple[Stage, ...], conflict: Conflict) -> Outcome:
-    """Return the answer of a last stage: the triangle rule with more witnesses."""
+    """Return the outcome of the triangle rule with more witnesses, after a conflict."""
     started = perf_counter()
     robust = smallest_consistent(side, proven_wrong=True)
-    excluded, remark = side.n_arms - len(robust.arms), "what the stages before it excluded came back"
+    excluded, remark = side.n_arms - len(robust.arms), "arms that earlier stages excluded were restored"
     done = Stage(
         f"triangles with max_wrong={robust.max_wrong}",
         side.n_arms,
@@ -395,7 +400,7 @@ def _by_closure(
         eliminate_by_closure(system.constraints, places, first, last, near, MOST_CLOSED, possible)
 
     if len(arms) > effort.most_to_close:
-        return arms, Stage("closure", 0, 0, 0.0, f"left out, for {len(arms):,} arms are too many for it")
+        return arms, Stage("closure", 0, 0, 0.0, f"skipped: {len(arms):,} arms are too many for it")
     tried = effort.tried if len(arms) > effort.many else 0
     if not tried and len(arms) * float(min(len(system.arms), MOST_CLOSED)) ** 3 > effort.costly_steps:
         tried = effort.sampled
@@ -411,7 +416,10 @@ def _if_it_pays(
     remark: str,
     tried: int,
 ) -> tuple[NDArray[np.int64], Stage]:
-    """Run a stage; on the others only if it excludes a fair share of `tried` arms, where that is not 0."""
+    """Run a stage on a sample of `tried` arms, and on the others only if it excludes a fair share of these.
+
+    If `tried` is 0, or not below the number of arms, the stage runs on all of them.
+    """
     if not 0 < tried < len(arms):
         return run_stage(name, system, arms, clock, work, remark)
     sampled = np.zeros(len(arms), bool)
@@ -439,7 +447,10 @@ def run_stage(
     remark: str,
     smallest: int = _SMALLEST_BLOCK,
 ) -> tuple[NDArray[np.int64], Stage]:
-    """Let `work` decide blocks of arms until all are decided or time is over."""
+    """Let `work` decide blocks of arms until all are decided or time runs out.
+
+    Return the arms that are left, and the record of the stage.
+    """
     started = perf_counter()
     places, possible = system.places(arms), np.ones(len(arms), bool)
     examined = np.zeros(len(arms), bool)
@@ -462,4 +473,4 @@ def run_stage(
 
 
 def _out_of_time(left: int, n_arms: int) -> str:
-    return f"time was over before {left:,} of {n_arms:,} arms were examined; they stay"
+    return f"time ran out before {left:,} of {n_arms:,} arms were examined; they stay"

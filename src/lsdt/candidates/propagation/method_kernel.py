@@ -16,18 +16,20 @@ from lsdt.candidates.propagation.queues_kernel import dequeue, enqueue, new_queu
 from lsdt.kernel import Array, compiled, inlined
 
 FAR = np.int64(2**60)  # no upper bound
-_UNKNOWN, _BOUNDED, _NEAR = 0, 1, 2
-_MOST_VISITS = 100  # to an arm, on average: bounds that contradict by one step converge slowly
+_UNKNOWN, _BOUNDED, _NEAR = 0, 1, 2  # states of an arm: no bounds yet, bounds, bounds that it passes on
+# Visits per arm, on average. Bounds that contradict one another by a single step would need far more to show
+# it; stopping then only leaves the arm in.
+_MOST_VISITS = 100
 
 
 class Constraints(NamedTuple):
     """Both relations as rows with the steps of every pair; a single entry in `steps` applies to all pairs.
 
-    Ranges stand among the similar pairs. An entry for b in the row of a says ``x_b - x_a <= similar_steps``
-    and ``x_a - x_b <= similar_back``, `FAR` where that is open; of similar pairs the two are the same array.
-    Bounds that would narrow by less than `least_gain` steps stay as they are. Otherwise the single steps that
-    strict inequalities add would circulate for long, and on large graphs they hardly ever matter. Arms whose
-    bounds are at most one or two `unit` apart come before others.
+    Ranges are listed among the similar pairs. An entry for b in the row of a says ``x_b - x_a <=
+    similar_steps`` and ``x_a - x_b <= similar_back``, `FAR` where that is open; without ranges the two are
+    the same array. Bounds that would narrow by less than `least_gain` steps stay as they are: the single
+    steps that strict inequalities add would otherwise circulate for long, and on large graphs they hardly
+    ever matter. Arms whose bounds are at most one or two `unit` apart come before others.
     """
 
     similar_starts: Array
@@ -42,9 +44,9 @@ class Constraints(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Working memory for one hypothesis: bounds, the arms reached, and the arms waiting for a visit.
+    """Working memory for one hypothesis: bounds, state and list of the arms reached, queues of arms to visit.
 
-    See `queues_kernel` for those that wait.
+    `waiting`, `queues` and `ends` are explained in `queues_kernel`.
     """
 
     lower: Array
@@ -150,7 +152,7 @@ def narrow(constraints: Constraints, best: int, most_near: int, scratch: Scratch
                     n_reached += 1
                 if lower[b] > upper[b]:
                     return False, n_reached
-                if upper[b] < FAR:  # else its bounds say nothing that this arm did not know
+                if upper[b] < FAR:  # else b has nothing to pass on but what a knows already
                     _enqueue(s, b, unit)
         for place in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
             b = c.dissimilar[place]

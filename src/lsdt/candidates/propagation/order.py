@@ -12,10 +12,10 @@ moves j a little further down). All arms that are not out have the bound 0, the 
 means make each of them the best. Dissimilar pairs of unknown order are not read; they could exclude more.
 
 Links that lead back to their start and add up to less than 0, or to 0 with a strict one among them, cannot
-all hold. The run would go on for ever; it looks for such a cycle now and then.
+all hold. The run would never end; it searches for such a cycle from time to time.
 
-Where bounds are rounded (see `difference_links`), every exclusion still holds, but an arm that is out by less
-than the roundings may stay.
+If bounds are rounded (see `difference_links`), every exclusion still holds, but an arm that is out by less
+than the rounding may stay.
 """
 
 from __future__ import annotations
@@ -55,11 +55,14 @@ if TYPE_CHECKING:
     from lsdt.candidates.options import Options
     from lsdt.side_information import SideInformation
 
-_ROOM = 0.5  # of a quantum: how far all strict links on a path together move a mean
+_ROOM = 0.5  # of a quantum: how far all strict links on a path together move a mean; any share below 1 works
 
 
 class OrderGaps(NamedTuple):
-    """Bounds on ``mu_i - mu_j``: `lower` by arm j, `upper` by i and j; `is_out` says which i are out."""
+    """Bounds on ``mu_i - mu_j`` if i is the best: ``lower[j]``, the same for all i, and ``upper[i, j]``.
+
+    `is_out` marks arms that cannot be the best.
+    """
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
@@ -68,7 +71,7 @@ class OrderGaps(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ArmOrder:
-    """What the method found: the links, their quanta and the level of every arm.
+    """What the method found: the links, their bounds in quanta, and the level of every arm.
 
     Without ranges there are no links and no levels, and every arm stays.
     """
@@ -80,11 +83,11 @@ class ArmOrder:
     levels: Levels | None = None
     conflict: Conflict | None = None
     n_open: int = 0
-    """Dissimilar pairs whose order their range does not say: these were not read."""
+    """Number of dissimilar pairs whose order does not follow from their range: these were not used."""
 
     @cached_property
     def is_out(self) -> NDArray[np.bool_]:
-        """Which arms another one lies above."""
+        """Which arms are excluded: another one lies above them."""
         if self.levels is None or self.levels.circle is not None:
             return np.zeros(self.n_arms, bool)
         return (self.levels.level < 0) | (self.levels.strict > 0)
@@ -105,7 +108,7 @@ class ArmOrder:
         return not self.notes and self.conflict is None and self.n_open == 0
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
-        """Name the chain of relations from an arm above, or means that make this one the best."""
+        """Explain an exclusion by a chain of relations from an arm above, a candidate by means."""
         if self.is_out[arm]:
             return self._explain_exclusion(side, arm)
         name = repr(side.label(arm))
@@ -225,7 +228,7 @@ def run_order(side: SideInformation) -> ArmOrder | None:
     levels = least_levels(side.n_arms, links, quanta.bounds)
     notes = []
     if not is_similar_read:
-        notes.append("similar pairs were not read beside ranges, since their epsilon is not known")
+        notes.append("similar pairs were not combined with ranges, since their epsilon is not known")
     if not quanta.exact:
         notes.append(
             f"ends that share no quantum were rounded outward, each by less than {quanta.size:.1g}: an arm "
@@ -262,7 +265,7 @@ def find_order(side: SideInformation, options: Options) -> Outcome:
     arm 2 cannot be the best: 0 is better than it by at least 0.1.
     """
     options.refuse_wrong_relations(
-        "'order' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
+        "'order' assumes that all relations are right", "leave max_wrong out, or ask for 'triangles'"
     )
     found = run_order(side)
     if found is None:
@@ -272,8 +275,8 @@ def find_order(side: SideInformation, options: Options) -> Outcome:
     if found.n_open:
         which = "" if found.n_open == side.n_dissimilar else f"{found.n_open:,} of the "
         unread = (
-            f"{which}dissimilar pairs were not read, since nothing says which arm is the better; "
-            "'propagation' reads them too, and may exclude more"
+            f"{which}dissimilar pairs were not used, since nothing says which arm is better; "
+            "'propagation' uses them too, and may exclude more"
         )
         found = replace(found, notes=(*found.notes, unread))
     return Outcome(side, found.arms, found, found.is_exact, notes=found.notes)

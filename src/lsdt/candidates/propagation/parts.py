@@ -1,9 +1,9 @@
-"""Propagation over parts that no relation joins, on joblib's workers.
+"""Propagation over parts of the arms that no relation connects, on joblib's workers.
 
-What is known of the arms of one part says nothing about those of another. So an arm can be the best of all
+What is known about the arms of one part says nothing about those of another. So an arm can be the best of all
 exactly if it can be the best of its part, and parts are decided independently: in threads, or in the
-processes of the backend that `joblib.parallel_config` sets, on one machine or on many. Small parts are put
-together, so that there are a few pieces of work for every worker.
+processes of the backend that `joblib.parallel_config` sets, on one machine or on many. Small parts are
+combined, so that there are a few pieces of work for every worker.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from lsdt.candidates.triangles.conflict import Conflict
     from lsdt.side_information import SideInformation
 
-_PIECES = 4  # for every worker
-_SOON = 1e-3  # seconds for a piece that starts after the time limit
+_PIECES = 4  # for every worker, so that one that finishes early takes another
+_SOON = 1e-3  # seconds for a piece that starts after the time limit: the limit must be above 0
 
 
 class SeparatePart:
@@ -49,7 +49,7 @@ class SeparatePart:
     members : ndarray of int
         The arms, ascending.
     found : Propagation
-        What was found; it numbers them from 0.
+        What was found; its indices number the arms of the part from 0.
     """
 
     def __init__(self, members: NDArray[np.int64], found: Propagation) -> None:
@@ -66,7 +66,7 @@ class SeparatePart:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What was found in all parts."""
+    """What propagation found in all parts; the evidence of an `Outcome`."""
 
     parts: tuple[SeparatePart, ...]
 
@@ -101,7 +101,7 @@ class Parts:
     def _proven(
         self, side: SideInformation, arm: int, part: SeparatePart, means: NDArray[np.float64]
     ) -> Explanation:
-        """Explain a candidate by means of all arms: no other part reaches higher than its own."""
+        """Explain a candidate by means for all arms, each part with its largest mean at the same height."""
         every = np.empty(side.n_arms)
         for one in self.parts:
             model = means - means.max() if one is part else one.model()
@@ -114,7 +114,7 @@ class Parts:
 
 
 def _joint_stages(found: list[tuple[Stage, ...]]) -> tuple[Stage, ...]:
-    """Merge stages with the same name."""
+    """Return one stage per name: numbers and seconds added up, remarks joined."""
     names = dict.fromkeys(stage.name for stages in found for stage in stages)
     joint = []
     for name in names:
@@ -141,7 +141,7 @@ def _named_subset(side: SideInformation, members: NDArray[np.int64]) -> SideInfo
 
 
 def find_by_parts(side: SideInformation, options: Options, n_jobs: int) -> Outcome:
-    """Run propagation on all parts, by so many workers; a contradiction in one is one of the whole."""
+    """Run propagation on all parts, on `n_jobs` workers; fall back if one is contradictory."""
     import joblib
 
     pieces = _pieces(side, _PIECES * joblib.effective_n_jobs(n_jobs))

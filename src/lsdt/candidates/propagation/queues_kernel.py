@@ -1,4 +1,4 @@
-"""A few queues of arms that wait for a visit: those of the first come before those of the second, and so on.
+"""A few queues of arms that wait for a visit: arms of the first come before those of the second, and so on.
 
 An arm whose bounds narrow may join an earlier queue; it stays in the later one too, but is visited once. The
 bits of ``waiting[arm]`` are the queues it is listed in, and whether its bounds changed since its last visit;
@@ -11,7 +11,7 @@ import numpy as np
 
 from lsdt.kernel import Array, inlined
 
-QUEUES = 3
+QUEUES = 3  # narrow, wider and other bounds, as the callers sort them
 _CHANGED = 1 << QUEUES
 
 

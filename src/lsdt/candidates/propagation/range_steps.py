@@ -1,4 +1,4 @@
-"""Ranges beside similar and dissimilar pairs, in whole steps.
+"""Ranges together with similar and dissimilar pairs, in whole steps.
 
 All lengths are whole numbers of one quantum (see `difference_links`), and `unit` steps make a quantum, as in
 `lsdt.side_information.layouts.integer_steps`. Less than n quanta is at most ``n * unit - 1`` steps, a closed
@@ -6,8 +6,8 @@ end of n quanta is ``n * unit`` steps, and a better pair, which is strict, diffe
 there, a cycle of links adds up to less than 0 steps exactly when the links contradict one another: closed
 ends lose no step. Here the unit is a power of two, so that steps convert to floats without rounding.
 
-Where the epsilon of similar or dissimilar pairs is not known, they cannot be compared with the size of a
-range. Then only the direction of ranges is read: one that lies above 0 is a better pair.
+If the epsilon of similar or dissimilar pairs is not known, they cannot be compared with the size of a range.
+Then only the direction of ranges is used: one that lies above 0 is a better pair.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Wholes = NDArray[np.int64]
 
-_SPARE = 8  # as many paths through all arms can be added up without overflow
+_SPARE = 8  # this many sums along all arms can be added up without overflow
 
 
 class LinkRows(NamedTuple):
@@ -91,7 +91,7 @@ def range_steps(side: SideInformation) -> RangeSteps:
     low, high = ranges.low, ranges.high
     strict_low, strict_high = ranges.strict_low, ranges.strict_high
     if not has_one_unit(side):
-        # A sign is all that is left: above 0 is better, at least 0 stays as it is, below 0 says nothing.
+        # Only the sign is used: a low end above 0 means better, one at 0 stays, one below 0 says nothing.
         strict_low, strict_high = strict_low | (low > 0.0), strict_high | (high < 0.0)
         low, high = np.where(low >= 0.0, 0.0, -np.inf), np.where(high <= 0.0, 0.0, np.inf)
     near, far = side.limits

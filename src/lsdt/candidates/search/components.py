@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 MOST_ORDERS = 10_000  # orders assumed for one arm: about half a second with 100 arms
 
-_CELLS = 10_000_000  # of bounds processed between two looks at the clock, roughly
-_FIRST_SAVED = 16
-_MOST_SAVED = 2**29  # bytes of bounds saved for backtracking
+_CELLS = 10_000_000  # bounds processed between two looks at the clock, roughly: a fraction of a second
+_FIRST_SAVED = 16  # levels of backtracking with room at first, which doubles; most searches need none
+_MOST_SAVED = 2**29  # bytes of bounds saved for backtracking: half a gigabyte
 
 
 class SearchResult(NamedTuple):
@@ -54,7 +54,7 @@ def components_of(system: ConstraintSystem, arms: NDArray[np.int64]) -> list[NDA
 
 
 def whole_system(side: SideInformation) -> ConstraintSystem:
-    """Return the constraint system of all arms; there must be few enough for `system_around` to take all."""
+    """Return the constraint system of all arms, which must be few enough for `system_around` to take all."""
     system = system_around(side, np.arange(side.n_arms))
     assert len(system.arms) == side.n_arms
     return system
@@ -85,7 +85,7 @@ class Component:
         self._similar = similar.astype(np.int32) if reach < 2**30 else similar
 
     def derive(self, arm: int | None) -> tuple[NDArray[np.signedinteger], bool]:
-        """Return the bounds that follow if an arm is the best, and whether they are free of contradiction."""
+        """Return the bounds that follow if `arm` (None: any) is the best, and whether they are consistent."""
         bounds = self._similar.copy()
         if arm is not None and not suppose_best(self._constraints, bounds, self.place(arm)):
             return bounds, False

@@ -1,9 +1,9 @@
-"""Method ``exact``: decide whether each arm can be the best, for up to some hundred arms.
+"""Method ``exact``: decide whether each arm can be the best, for up to a thousand arms.
 
 Each stage works on the arms that the one before left. First come those of ``probing``. Then a search through
 the orders of dissimilar pairs (see `components`) finds means that make the arm the best, or proves that there
-are none, or stops after `MOST_ORDERS` assumptions. The same search then resumes on the arms that are still
-open, without that limit. Deciding is NP-complete (Theorem 4 of the paper), so there is a time limit. An
+are none, or stops after `MOST_ORDERS` assumptions. The same search is then repeated without that limit on the
+arms that are still open. Deciding is NP-complete (Theorem 4 of the paper), so there is a time limit. An
 undecided arm stays, and the notes say so.
 """
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.constraints import ConstraintSystem
     from lsdt.side_information import SideInformation
 
-MOST_ARMS = 1_000
-USUAL_SECONDS = 60.0
+MOST_ARMS = 1_000  # some seconds on random problems; a table of all differences is copied for every arm
+USUAL_SECONDS = 60.0  # decides random problems; a few arms of sparse ones stay undecided after it
 _ADVICE = "A longer `timeout` may decide."
 _SHARE_BEFORE = 4  # the stages before the search get at most this fraction, 1 / 4, of the time
 _ORDERS = (MOST_ORDERS, sys.maxsize)  # hard arms wait until the easy ones are decided
@@ -85,17 +85,20 @@ class Exact:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Whether some arms are undecided, and what may decide them."""
+        """A note on undecided arms, if there are any."""
         count = int((self.answers == UNDECIDED).sum())
         if not count:
             return ()
         return (
             f"{counted(count, 'arm')} undecided when the search ended, and kept: the answer contains every "
-            f"candidate, and may hold other arms. {_ADVICE}",
+            f"arm that can be the best, and perhaps others. {_ADVICE}",
         )
 
     def explain(self, side: SideInformation, arm: int, most_orders: int = MOST_ORDERS) -> Explanation:
-        """Give means that make the arm the best, or relations that exclude it: few, if few orders show it."""
+        """Explain a candidate by means that make it the best, an exclusion by relations of a few arms.
+
+        If a search of `most_orders` does not find such a few, the explanation names no relations.
+        """
         answer, name = int(self.answers[arm]), repr(side.label(arm))
         if arm not in self.before.left:
             return self.before.explain(side, arm)
@@ -104,7 +107,7 @@ class Exact:
             size = self.system.size if has_own_unit else None
             return best_means(side, arm, self._coordinates(arm), size)
         if answer == UNDECIDED:
-            text = f"arm {name} may be the best: this is undecided, the search did not end. {_ADVICE}"
+            text = f"arm {name} may be the best: undecided, since the search did not end. {_ADVICE}"
             return Explanation(side, arm, True, text)
         part = next(part for part in self.parts if arm in part.arms)
         few = explain_refutation(side, self.system, arm, part.arms, most_orders)
@@ -143,10 +146,10 @@ def find_exact(side: SideInformation, options: Options, orders: tuple[int, ...] 
 def run_exact(side: SideInformation, options: Options = USUAL, orders: tuple[int, ...] = _ORDERS) -> Exact:
     """Decide every arm; raise when no arm can be the best, which proves a contradiction.
 
-    `orders` says how many orders of pairs to try for one arm, in the first search and in those after it.
+    `orders` are the limits on the orders assumed for one arm, in the first search and in those after it.
     """
     options.refuse_wrong_relations(
-        "'exact' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
+        "'exact' assumes that all relations are right", "leave max_wrong out, or ask for 'triangles'"
     )
     if not has_one_unit(side):
         raise Unsupported(
@@ -157,7 +160,7 @@ def run_exact(side: SideInformation, options: Options = USUAL, orders: tuple[int
         other = "'anchors', which is exact too" if side.is_complete else "'probing'"
         raise TooLarge(
             f"the method 'exact' searches, and takes up to {MOST_ARMS:,} arms; there are {side.n_arms:,}. "
-            f"Use {other}, or look at fewer arms"
+            f"Use {other}, or fewer arms"
         )
     clock = Clock(USUAL_SECONDS if options.timeout is None else options.timeout)
     before = derive_with_probing(side, Clock(clock.remaining() / _SHARE_BEFORE))

@@ -1,8 +1,8 @@
 """Can one arm be the best? A depth-first search through the orders of dissimilar pairs decides.
 
-Orders that follow from others are never tried. Pairs that ended with no order left are tried first from then
-on. The search then meets a contradiction among few pairs near the root, and not again below every unrelated
-choice.
+Orders that follow from others are never tried. Pairs that turned out to have no order left are tried first
+from then on: the search then meets a contradiction among few pairs near the root, and not again below every
+unrelated choice.
 
 Everything is about one component: arms joined by similar pairs, directly or through others. ``bounds[a, b]``
 is the largest that x_b - x_a may be, x being the depth below the best arm in steps; the bounds are kept
@@ -19,7 +19,7 @@ from lsdt.candidates.propagation.closure_kernel import order_pairs, place_below,
 from lsdt.candidates.propagation.method_kernel import FAR, Constraints, narrow, new_scratch
 from lsdt.kernel import Array, compiled, copy_table, least_of
 
-CANNOT, CAN, UNDECIDED, NO_ROOM = 0, 1, 2, 3
+CANNOT, CAN, UNDECIDED, NO_ROOM = 0, 1, 2, 3  # answers of `search`
 _HALF = FAR // 2
 
 
@@ -61,7 +61,10 @@ def suppose_best(constraints: Constraints, bounds: Array, best: int) -> bool:
 
 @compiled
 def _next_pair(bounds: Array, pairs: Array, apart: Array, weights: Array, depths: Array) -> int:
-    """Return the dissimilar pair that is too close at `depths` with the least room per weight, or -1."""
+    """Return the number of a dissimilar pair that is too close at `depths`, or -1.
+
+    Of several, it is the one with the least room between its bounds, divided by its weight.
+    """
     chosen, least = -1, 0.0
     for number in range(len(pairs)):
         a, b = pairs[number, 0], pairs[number, 1]

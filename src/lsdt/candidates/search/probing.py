@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 MOST_TRIES = 2_000  # orders tried for one arm: half a second among 256 arms
 
-_MOST_SEARCHED = 1_000  # arms, at most, among which to search for a conflict
+_MOST_SEARCHED = 1_000  # arms, at most, among which to search for a conflict, as for ``exact``
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +62,8 @@ class Probing(Propagation):
         if few is not None:
             return few
         text = (
-            f"arm {side.label(arm)!r} cannot be the best: supposing it leads to a contradiction, whichever "
-            "order some dissimilar pair has."
+            f"arm {side.label(arm)!r} cannot be the best: assuming that it is leads to a contradiction for "
+            "both orders of some dissimilar pair."
         )
         return Explanation(side, arm, False, text)
 
@@ -71,7 +71,7 @@ class Probing(Propagation):
 def find_probing(side: SideInformation, options: Options) -> Outcome:
     """Run probing; fall back to more witnesses if the relations contradict one another."""
     options.refuse_wrong_relations(
-        "'probing' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
+        "'probing' assumes that all relations are right", "leave max_wrong out, or ask for 'triangles'"
     )
     found = derive_with_probing(side, Clock(options.timeout))
     return conclude(side, found, _find_conflict(side, found))

@@ -50,7 +50,7 @@ def _follows(bounds: Array, pairs: Array, apart: Array, upper: int, lower: int, 
 
 @inlined
 def _take_weaker(bounds: Array, first: Array, second: Array) -> bool:
-    """Take over what follows from both orders; return whether a bound changed. Closed bounds stay closed."""
+    """Tighten `bounds` to what follows from both orders; return whether one changed. They stay closed."""
     news = False
     for row in range(len(bounds)):
         for column in range(len(bounds)):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.constraints import ConstraintSystem
     from lsdt.side_information import SideInformation
 
-_SHOWN = 12
+_SHOWN = 12  # names of arms in a sentence
 
 
 def explain_refutation(
@@ -50,7 +50,7 @@ def explain_refutation(
     if orders:
         how = f"A search through {counted(orders, 'order')} of dissimilar pairs shows it."
     text = (
-        f"arm {side.label(int(system.arms[arm]))!r} cannot be the best: no means satisfy what is known of "
+        f"arm {side.label(int(system.arms[arm]))!r} cannot be the best: no means satisfy what is known about "
         f"{_list_names(side, system.arms[few])} and give it the largest. {how}"
     )
     known = _known_pairs(side, system.arms[few])
@@ -75,7 +75,7 @@ def contradiction_error(
 def conflict_within(
     side: SideInformation, system: ConstraintSystem, arms: NDArray[np.int64]
 ) -> Conflict | None:
-    """Return a few of these arms of which none can be the best; None if the search does not prove it."""
+    """Return a conflict of a few of `arms`, none of which can be the best; None if no search proves one."""
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:
         parts = components_of(system, arms)
@@ -102,7 +102,7 @@ def _known_pairs(side: SideInformation, arms: NDArray[np.int64]) -> tuple[tuple[
 
 
 def relations_known(side: SideInformation, pairs: tuple[tuple[int, int], ...]) -> tuple[Relation, ...]:
-    """Return all that is known of some pairs: similar, dissimilar, better, a range."""
+    """Return all known relations of some pairs: similar, dissimilar, better, a range."""
     found: list[Any] = []
     for pair in pairs:
         if side.store.thresholds is not None:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from lsdt.candidates.proofs import Step
     from lsdt.side_information import SideInformation
 
-_SHOWN = 8
-_MOST_IN_TABLE = 1_500
-_MOST_WORK = 2e10  # a few seconds
+_SHOWN = 8  # relations or arms that a message lists, about a screen; the attributes have all
+_MOST_IN_TABLE = 1_500  # arms; an attempt at shrinking multiplies tables of this size, a fraction of a second
+_MOST_WORK = 2e10  # multiplications for all attempts: a few seconds
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Conflict:
         more = f", and {len(self.relations) - _SHOWN:,} more" if len(self.relations) > _SHOWN else ""
         doubt = ""
         if self.suggestion is not None:
-            doubt = f"; look first whether {in_words(self.suggestion)}"
+            doubt = f"; check first whether {in_words(self.suggestion)}"
         return f"these cannot all be true: {', '.join(named)}{more}{doubt}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -118,7 +118,7 @@ class Conflict:
     def _as_relations(self) -> str:
         lines = self._relation_lines(" among these arms")
         if not lines:
-            return f"No means whatsoever satisfy what is known of {counted(len(self.arms), 'arm')}."
+            return f"No means whatsoever satisfy what is known about {counted(len(self.arms), 'arm')}."
         text = "No means whatsoever satisfy these relations:\n" + "\n".join(lines)
         if self.steps:
             has_size = any(len(relation) > len(Relation._fields) for relation in self.relations)
@@ -137,7 +137,7 @@ class ThresholdConflict(Conflict):
 
 
 def in_words(relation: Relation) -> str:
-    """Return a relation in words, with its threshold or its ends if it has its own."""
+    """Return a relation in words, with its threshold or the ends of its range if it has any."""
     parts: tuple[Any, ...] = relation
     a, b, word, *threshold = parts
     if word == "better":
@@ -159,7 +159,7 @@ def conflict_of(
     most_in_table: int = _MOST_IN_TABLE,
     most_work: float = _MOST_WORK,
 ) -> Conflict:
-    """Return a small conflict, given a dissimilar pair of similar arms for every arm (of a part).
+    """Return a small conflict, given two dissimilar arms similar to each arm (of `part`).
 
     Shrinking works on a dense table of up to `most_in_table` arms and stops after `most_work` steps. A
     conflict need not be the smallest to be useful.

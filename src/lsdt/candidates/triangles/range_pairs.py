@@ -4,9 +4,9 @@ At a threshold epsilon, a range inside (-epsilon, epsilon) says that two arms ar
 outside says that they are dissimilar, and any other says neither. The triangle rule and the paper's policies
 read ranges this way; size and direction are lost, so `order` and `propagation` can exclude more.
 
-Where no relation has a threshold, epsilon is free. A few values are tried, spread over the ends of the
-ranges; the one for which the triangle rule leaves the fewest arms is taken, the smallest if there are
-several. Ranges that hold give pairs that hold at any threshold, so choosing among them is sound.
+If there are only ranges, epsilon can be chosen freely. A few values are tried, spread over the ends of the
+ranges; the one for which the triangle rule leaves the fewest arms is taken, the smallest of several. True
+ranges imply true pairs at any threshold, so choosing among them is sound.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import PairRanges, SideInformation
 
-_TRIED = 24  # values of epsilon
+_TRIED = 24  # values of epsilon; each costs a run of the triangle rule
 
 
 def read_ranges(side: SideInformation) -> SideInformation:
@@ -57,15 +57,15 @@ def read_ranges(side: SideInformation) -> SideInformation:
 
 
 def note_on_reading(side: SideInformation, read: SideInformation) -> str:
-    """Return how ranges were read, in words."""
+    """Return a note on how ranges were read; `read` is the result of `read_ranges`."""
     if read is side:
         return "better pairs and ranges were not read: with them there may be fewer candidates"
     near, far = read.n_similar - side.n_similar, read.n_dissimilar - side.n_dissimilar
     chosen = ", chosen so that few arms are left" if side.epsilon is None else ""
     return (
         f"of {len(side.ranges.pairs) if side.ranges else 0:,} ranges {near:,} were read as similar and "
-        f"{far:,} as dissimilar pairs, at epsilon {read.epsilon:g}{chosen}; 'propagation' reads how far and "
-        "which way, and may leave fewer candidates"
+        f"{far:,} as dissimilar pairs, at epsilon {read.epsilon:g}{chosen}; 'propagation' uses their size "
+        "and direction, and may leave fewer candidates"
     )
 
 
@@ -80,7 +80,7 @@ def _choose_epsilon(side: SideInformation, ranges: PairRanges) -> float | None:
 
 
 def _values(ranges: PairRanges) -> NDArray[np.float64]:
-    """Return thresholds to try: the largest with a pair dissimilar, the smallest with it similar."""
+    """Return thresholds to try: for each pair the largest that makes it dissimilar, the smallest similar."""
     far = np.maximum(ranges.low, -ranges.high)  # at least so far apart
     near = np.maximum(-ranges.low, ranges.high)  # at most so far apart
     ends = np.concatenate([far[far > 0.0], np.nextafter(near[np.isfinite(near)], np.inf)])

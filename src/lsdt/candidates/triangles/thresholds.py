@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation, Store, Thresholds
 
 _MOST_QUANTA = 2**45  # whole numbers that floats add and compare without rounding
-_MOST_ATTEMPTS = 400  # at shrinking a conflict
+_MOST_ATTEMPTS = 400  # at shrinking a conflict, each a run of the rule; a larger conflict is useful too
 
 
 def scan_thresholds(store: Store, witnesses: NDArray[np.int32]) -> None:

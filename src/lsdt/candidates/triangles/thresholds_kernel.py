@@ -14,7 +14,8 @@ import numpy as np
 from lsdt.candidates.triangles.matching_kernel import grow_matching, write_pairs
 from lsdt.kernel import Array, compiled, inlined
 
-# A long row is searched by bisection instead of scanned when it is this many times longer than the other.
+# A long row is searched by bisection instead of scanned when it is this many times longer than the other: a
+# search takes about as many steps.
 _BISECT = 16
 
 

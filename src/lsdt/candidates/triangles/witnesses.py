@@ -19,7 +19,7 @@ from lsdt.side_information import PairStore, Reveal, Store, WindowStore, write_b
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_WORD = 64
+_WORD = 64  # bits
 _MOST_ROWS = 100_000  # arms whose pairs can be written out in some seconds
 
 

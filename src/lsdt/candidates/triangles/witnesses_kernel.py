@@ -1,7 +1,7 @@
-"""The triangle rule on stored pairs: an arm goes when its similar neighbours hold enough dissimilar pairs.
+"""The triangle rule on stored pairs: exclude an arm if enough pairs of arms similar to it are dissimilar.
 
 For arm ``i`` the pairs must be vertex-disjoint, that is a matching of the dissimilarity graph on ``S(i)``.
-A greedy matching nearly always decides; where it does not, an exact one does.
+A greedy matching nearly always decides; if it does not, an exact one does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import numpy as np
 from lsdt.candidates.triangles.matching_kernel import grow_matching, write_pairs
 from lsdt.kernel import Array, compiled, inlined
 
-# A long row is searched by bisection instead of scanned when it is this many times longer than the other.
+# A long row is searched by bisection instead of scanned when it is this many times longer than the other: a
+# search takes about as many steps.
 _BISECT = 16
 
 
@@ -121,7 +122,7 @@ def eliminate_by_rows(
 ) -> None:
     """Write the disjoint dissimilar pairs that eliminate an arm into its row of `witnesses`.
 
-    Arm i goes when there are ``needed[i]`` of them. ``witnesses`` is (arms, most needed, 2); rows of arms
+    Arm i is excluded by ``needed[i]`` of them. ``witnesses`` is (arms, most needed, 2); rows of arms
     that stay keep their -1. With `implied` pass the similar rows as the dissimilar ones: every pair outside
     them is dissimilar.
     """

@@ -96,6 +96,7 @@ def _note(needed: NDArray[np.int64], rate: float, risk: float) -> str:
     low, high = int(needed.min()), int(needed.max())
     number = counted(low, "disjoint pair") if low == high else f"{low} to {high} disjoint pairs"
     return (
-        f"each known relation may be wrong with probability {rate:g}: an arm goes only when {number} of the "
-        f"arms similar to it are dissimilar, and the best arm is lost with a probability of at most {risk:g}"
+        f"each known relation may be wrong with probability {rate:g}: it takes {number} of dissimilar arms "
+        "to exclude an arm similar to all of them, and the best arm is lost with a probability of at most "
+        f"{risk:g}"
     )

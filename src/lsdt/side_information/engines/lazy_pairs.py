@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
     from lsdt.side_information.engines.workspace import Lazy
 
-_BYTES_PER_ROW = 250.0  # peak memory while rows become side information, estimated on the safe side
+_BYTES_PER_ROW = 250.0  # an estimate of peak memory while rows become side information
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_LEVELS = 2**60  # twice the largest sum of bounds along all arms must fit in 64 bits
 _EXACT_FLOATS = 2**52  # whole numbers up to here are exact as floats
-_MOST_LISTED = 100_000  # distinct bounds read to find a common quantum; so many are data that has none
+_MOST_LISTED = 100_000  # distinct bounds read to find a common quantum; more than these hardly have one
 
 
 class OrderTables:

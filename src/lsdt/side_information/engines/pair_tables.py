@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.engines.lazy_pairs import LazyPairs
     from lsdt.side_information.engines.workspace import Lazy
 
-# Estimates of the memory needed, on the safe side.
+# Estimates of peak memory.
 _BYTES_PER_ARM = 200.0  # a text id as a Python object, twice, and its index
 _BYTES_PER_PAIR = 80.0  # while pairs become side information
 

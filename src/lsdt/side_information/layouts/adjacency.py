@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-_WORTH_CHECKING = 2**30  # bytes from which free memory is looked up, which takes longer than small graphs
+_WORTH_CHECKING = 2**30  # bytes; below a gigabyte, free memory is not looked up
 _WORTH_SHARING = 1_000_000  # pairs; below that, building takes at most a few dozen milliseconds
 
 

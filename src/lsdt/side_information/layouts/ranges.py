@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 IGNORED = "reads similar and dissimilar pairs only, and this side information has ranges"
 WITHOUT = "side.reveal(1, 1, p_range=0) leaves the ranges out"
-_BYTES_PER_ROW = 150.0  # peak memory while rows are sorted and joined, estimated on the safe side
+_BYTES_PER_ROW = 150.0  # an estimate of peak memory while rows are sorted and joined
 _FEWER = "keep fewer ranges: one that contains 0 rarely excludes an arm"
 _ROW = "a range is (a, b, low, high), where either end may be None or infinite"
 

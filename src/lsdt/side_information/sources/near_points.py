@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NORMS = {"euclidean": 2, "manhattan": 1, "chebyshev": 0}
 SMALLEST_RADIUS = 1e-300  # its inverse is a finite float
 
-_PAIRS_AT_ONCE = 2**23  # at most 64 MiB of pairs between two checks of memory, and milliseconds of work
+_PAIRS_AT_ONCE = 2**23  # at most 64 MiB of pairs between two checks of memory
 _BYTES_PER_PAIR = 32  # in blocks, in one list, and as a graph that is being built
 
 

@@ -17,7 +17,7 @@ from lsdt.candidates.propagation.orientation.growth_log import Log
 from lsdt.candidates.propagation.orientation.proofs import (
     _between,
     _steps,
-    explain_both_images,
+    explain_both_reflections,
     explain_by_log,
 )
 from lsdt.candidates.propagation.orientation.reflections import Reflection
@@ -230,7 +230,7 @@ def test_wrong_relations_are_noticed_or_harmless():
 def test_time_that_is_over_excludes_nobody():
     found = orient(system_around(LINE, np.arange(4)), lambda: True)
     assert not found.is_out.any()
-    assert "time was over" in found.remark
+    assert "time ran out" in found.remark
 
 
 def test_the_stage_and_its_certificates(monkeypatch):
@@ -535,7 +535,7 @@ def test_explain_goes_on_to_the_log_where_arms_near_by_are_not_enough():
     out = np.flatnonzero(found.oriented.is_out)
     assert len(out) > 20
     for arm in out[::7].tolist():
-        why = explain_both_images(side, found.system, arm, found.near, 0, lambda: found.log, sizes=())
+        why = explain_both_reflections(side, found.system, arm, found.near, 0, lambda: found.log, sizes=())
         assert lies_between(in_epsilons(side), why.steps, arm)
 
 

@@ -90,7 +90,7 @@ def test_the_part_can_be_shown_and_says_what_it_is(tables, tmp_path):
         assert claim.text.startswith("On the synthetic look-alike, not Jester: ")
     discussion = EXPERIMENT.discussion(tables)
     assert "synthetic" in discussion
-    assert "The control, 5% of users, alpha 0.1, tells" in discussion
+    assert "The control, 5% of users, alpha 0.1, separates" in discussion
     for name, frame in tables.items():
         frame.to_parquet(tmp_path / f"{name}.parquet")
 

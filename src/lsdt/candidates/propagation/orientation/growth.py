@@ -22,7 +22,7 @@ all arms at level 0 are the best of them. In any case these means are checked ag
 repaired where few pairs without an order fail: an arm that is the best under means that fit can be the best,
 and no other stage needs to examine it. If this proves all arms that are left, the answer is exact.
 
-**Contradictions.** If bounds leave no room, in the frame of a reference or among levels, relations are wrong.
+**Contradictions.** If bounds leave no room, relative to a reference or among levels, relations are wrong.
 They are also wrong if relations in a cycle, one of them strict, add up to 0; levels alone do not show that,
 but Kahn's algorithm on the tight relations does.
 """
@@ -37,7 +37,7 @@ import numpy as np
 
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
 from lsdt.candidates.propagation.orientation.reflections import Reflection, find_all, find_models
-from lsdt.candidates.propagation.orientation.sweeps import look_everywhere
+from lsdt.candidates.propagation.orientation.sweeps import sweep_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,9 +52,10 @@ class GrowthEffort(NamedTuple):
     """How much work to put into growing classes.
 
     Up to `seeds` classes are seeded in a part, until one holds a share `enough` of its pairs. Growing from a
-    reference ends after `patience` visits, and ten more for every order learnt. Where no class comes to hold
+    reference ends after `patience` visits, and ten more for every order learnt. If no class comes to hold
     nearly all pairs, arms with wider bounds pass them on too (`far_patience`), as long as the class grows by
-    a tenth each time. At most `visits` per arm are made before a class is large.
+    a tenth each time. At most `visits` per arm are made before a class is large. More of each orders more
+    pairs and takes longer; where little is ordered, the stages arm by arm have to decide.
     """
 
     seeds: int = 64
@@ -65,20 +66,23 @@ class GrowthEffort(NamedTuple):
 
 
 _USUAL_EFFORT = GrowthEffort()
-_FEW_VISITS = 20_000
-_FEW_ARMS = 10_000  # whose shuffled order is cached: studies ask for it again and again
+# The limits below trade time against pairs that get no order, never against correctness. docs/performance.md
+# measures the result.
+_FEW_VISITS = 20_000  # visits allowed whatever the number of arms: milliseconds
+_FEW_ARMS = 10_000  # up to this many, the shuffled order is cached: simulations ask for it repeatedly
 _HARDLY = 200  # visits per order learnt: beyond that, growing is not worthwhile
-_LARGE = 0.02  # share of the pairs of its part with which a class grows by itself
+_LARGE = 0.02  # share of the pairs of its part from which a class goes on growing by itself
 _WORTH_SWEEPING = 50_000  # arms; with fewer, growing from some of them is as good
-_MOST_FRAMES, _WORTH_A_FRAME = 6, 0.1  # of all arms, and share of the missing pairs one must find
-_SWEPT_SHARE = 0.2  # of all pairs that a part must have for all arms to be swept
+_MOST_FRAMES = 6  # references for which all arms are swept, for one class
+_WORTH_A_FRAME = 0.1  # share of the missing pairs that one must find for another to follow
+_SWEPT_SHARE = 0.2  # share of all pairs that a part must have for all arms to be swept
 _WHOLE = 0.98  # share of the pairs with which a class need not grow further
-_MOST_FAR, _WORTH_FAR = 8, 100  # parts, and dissimilar pairs of each, for which to grow further
-_WORTH_MENDING = 0.9  # share of the pairs with an order, for means to be repaired
-_MOST_OPEN = 200  # arms in failing pairs without an order, for means to be repaired
-_MENDING_STEPS = 400_000_000  # relations that are checked for all of them
+_MOST_FAR, _WORTH_FAR = 8, 100  # parts in which to grow further, and the dissimilar pairs that each must have
+_WORTH_MENDING = 0.9  # share of the pairs that must have an order for means to be repaired
+_MOST_OPEN = 200  # arms in failing pairs without an order, at most, for means to be repaired
+_MENDING_STEPS = 400_000_000  # relations checked for all of these arms together, at most: seconds
 _ROUNDS = 4  # classes of one part that exclude arms one after the other
-_WORTH_LEVELS = 0.01  # share of the pairs of its part that a class must hold
+_WORTH_LEVELS = 0.01  # share of the pairs of its part that a class must hold to exclude arms
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +163,7 @@ def _narrow(similar: NDArray[np.int64]) -> int:
 
 
 def _codes(steps: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
-    """Return bounds in steps as codes: a bound that is no whole number of quanta is strict."""
+    """Return bounds in steps as codes: a bound that is not a whole number of quanta is strict."""
     return np.asarray(-2 * (-steps // unit) - (steps % unit != 0))
 
 
@@ -182,8 +186,8 @@ def _signed_rows(
 class Grower:
     """Classes while they grow, and their working memory.
 
-    The growth takes the same steps with a log as without one. Which orders it finds depends on these steps,
-    so only then does the log hold every order that excluded an arm.
+    The growth takes the same steps with a log as without one: which orders it finds depends on these steps,
+    and the log must hold every order that excluded an arm.
     """
 
     def __init__(
@@ -210,7 +214,7 @@ class Grower:
         return int(self.classes.totals[2])
 
     def part_of(self, arm: int) -> NDArray[np.int64]:
-        """Return the arms that a contradiction at an arm may rest on; ranges may join any parts."""
+        """Return the arms that a contradiction at an arm may involve: its part, or all arms with ranges."""
         if len(self.codes.signed):
             return np.arange(self.n_arms)
         return np.flatnonzero(self.part == self.part[arm])
@@ -224,9 +228,9 @@ class Grower:
         return len(self.codes.dissimilar) // 2 if len(self.codes.signed) else int(self.pairs[part])
 
     def grow(self, number: int, part: int, visits: float, share: float = 1.0) -> int:
-        """Grow a class until little or nothing new is learnt; return how many orders were.
+        """Grow a class until little or nothing new is learnt; return how many orders were learnt.
 
-        Stop after about `visits` too, and with a `share` of the pairs in the class.
+        Stop also after about `visits` visits, or once the class holds a `share` of the pairs.
         """
         learnt, n_pairs = 0, int(np.ceil(share * self.most_pairs(part)))
         chunk = self.n_arms // 8 + 5 * self.effort.patience
@@ -301,7 +305,7 @@ class Grower:
             if before >= n_pairs or self.contradiction >= 0 or self.is_over():
                 break
             reference = self._pick_reference(number, before < n_pairs / 2)
-            look_everywhere(self.codes, self.classes, self.frame, number, reference, n_pairs, self.is_over)
+            sweep_all(self.codes, self.classes, self.frame, number, reference, n_pairs, self.is_over)
             kernel.list_open(self.codes, self.classes, number, self.agenda)
             share = 4 * self.size(number) / n_pairs
             self.grow(number, part, np.inf, min(share, 1.0))
@@ -310,7 +314,7 @@ class Grower:
                 break
 
     def _pick_reference(self, number: int, is_small: bool) -> int:
-        """Pick a reference: the arm with most orders in a small class, most missing pairs in a large one."""
+        """Return the arm with most orders in a small class, or with most missing pairs in a large one."""
         counts = np.zeros(self.n_arms, np.int64)
         kernel.count_orders(self.codes, self.classes, number, counts)
         if is_small:
@@ -349,16 +353,16 @@ class Grower:
     def _grow_far(self, part: int, allowed: float) -> None:
         """Let arms with wider bounds pass them on too, as long as that makes the class grow."""
         number = int(self.classes.root[self.largest[part]])
-        count, looked_at = np.zeros(self.n_arms, np.int64), np.zeros(self.n_arms, np.int64)
+        count, orders_before = np.zeros(self.n_arms, np.int64), np.zeros(self.n_arms, np.int64)
         end = int(self.classes.totals[1]) + allowed
         before = 0.0
         while self.size(number) >= 1.1 * before and not self._is_whole(number, part):
             before = self.size(number)
             kernel.count_orders(self.codes, self.classes, number, count)
-            arms = np.flatnonzero(count > 2 * looked_at)
+            arms = np.flatnonzero(count > 2 * orders_before)
             for arm in arms[np.argsort(-count[arms], kind="stable")].tolist():
-                looked_at[arm] = count[arm]
-                some = kernel.grow(  # and not `grow_from`: it would be compiled once more for Python
+                orders_before[arm] = count[arm]
+                some = kernel.grow(  # not `grow_from`, which would have to be compiled once more
                     self.codes,
                     self.classes,
                     self.frame,
@@ -399,7 +403,7 @@ def _shuffled_few(n_arms: int, seed: int) -> NDArray[np.int64]:
 
 
 def never() -> bool:
-    """Return False: time is never over."""
+    """Return False: time never runs out."""
     return False
 
 
@@ -412,25 +416,25 @@ def orient(
 ) -> Orientation:
     """Order dissimilar pairs as far as they determine one another, and exclude arms by these orders.
 
-    `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded. The
-    search for means tries to prove the arms `asked` about, by default all.
+    `is_over` says whether time has run out; then nothing more is learnt, and perhaps no arm is excluded. The
+    search for means tries to prove the arms marked in `asked`, by default all.
     """
     codes = codes_of(system)
     grower = Grower(codes, effort, is_over)
     n_arms = grower.n_arms
-    nobody = np.zeros(n_arms, bool)
+    none_marked = np.zeros(n_arms, bool)
     grower.grow_all(_shuffled(n_arms, seed))
     n_pairs = len(grower.codes.dissimilar) // 2
     if grower.contradiction >= 0:
         wrong = grower.part_of(grower.contradiction)
-        return Orientation(nobody, nobody, 0, n_pairs, contradiction=wrong)
+        return Orientation(none_marked, none_marked, 0, n_pairs, contradiction=wrong)
     if is_over():
-        said = "time was over before the dissimilar pairs had an order; no arm was excluded by it"
-        return Orientation(nobody, nobody, 0, n_pairs, remark=said)
+        said = "time ran out before the dissimilar pairs had an order; no arm was excluded by it"
+        return Orientation(none_marked, none_marked, 0, n_pairs, remark=said)
     n_ordered = sum(
         grower.size(one) for one in {int(one) for one in grower.classes.root[grower.largest]} | {1}
     )
-    is_out, first, is_one = nobody, [], False
+    is_out, first, is_one = none_marked, [], False
     for turn, chosen in enumerate(grower.rounds()):
         reflections = [
             Reflection(codes, grower.classes, chosen, sign) for sign in ((1, -1) if chosen else (1,))
@@ -440,13 +444,13 @@ def orient(
         # Without ranges, if one reflection is contradictory, so is the other.
         if len(refuted) == len(reflections) or (refuted and system.ranges is None):
             places = grower.part_of(refuted[0])
-            return Orientation(nobody, nobody, n_ordered, n_pairs, contradiction=places)
+            return Orientation(none_marked, none_marked, n_ordered, n_pairs, contradiction=places)
         reflections = [one for one in reflections if one.wrong < 0]
         is_out = is_out | np.all([one.levels < 0 for one in reflections], axis=0)
         if turn == 0:
             first, is_one = reflections, len(chosen) <= 1
     models: list[NDArray[np.float64]] = []
-    is_proven = nobody
+    is_proven = none_marked
     if system.ranges is None or system.ranges.is_compared:
         largest = None if system.ranges is not None else system.largest
         most_open = min(_MOST_OPEN, _MENDING_STEPS // max(system.entries, 1))

@@ -1,4 +1,4 @@
-"""Compiled side of `growth`: grow classes of orders, and the levels that they imply.
+"""Compiled side of `growth`: grow classes of orders, and compute the levels that they imply.
 
 A bound on a difference of two means is one whole number, its *code*: 2n says "at most n quanta", 2n - 1 says
 "less than n". Two bounds add up to the sum of their codes, plus 1 if both are strict (`plus`). A smaller code
@@ -16,12 +16,12 @@ from lsdt.kernel import Array, compiled, inlined
 
 FAR = np.int64(2**60)  # no bound
 MOST_CLASSES = 32_000  # they are numbered in 16 bits
-_RANKS = 62  # arms with as many orders, or more, are ranked alike
-_SHARE = 4  # an arm is a reference again when a quarter of its orders are new
+_RANKS = 62  # one bit each in `Agenda.listed`; arms with this many orders or more share the last rank
+_SHARE = 4  # an arm becomes a reference again when a quarter of its orders are new
 
 
 class Codes(NamedTuple):
-    """All relations as rows, with their codes; a single entry applies to all pairs.
+    """All relations as rows, with their codes; a single code applies to all pairs.
 
     Similar arms differ by at most their code, either way; the higher of two dissimilar arms lies at least
     ``dissimilar_codes / 2`` quanta above the other. `signed` are better pairs and ranges: the other arm lies
@@ -46,14 +46,14 @@ class OrientationClasses(NamedTuple):
     """The orders learnt so far: for every dissimilar entry its class, negative where the row's arm is below.
 
     ``root[c]`` is the class that c was joined with, ``sign[c]`` is -1 if c was reversed for it; ``size[c]``
-    counts the pairs of a root. `totals` are the number of classes, of visits, and an arm of a contradiction,
-    or -1.
+    counts the pairs of a root. `totals` holds the number of classes, the number of visits, and an arm of a
+    contradiction, or -1.
 
-    A log of the growth is kept on demand; `totals` go on with the number of events, of joins, and of arms in
+    If a log of the growth is kept, `totals` also holds the numbers of events, of joins, and of arms in
     `ways`. ``times`` is the event at which the order of every entry was learnt; the path that forced it, from
     the lower arm of the pair to the upper one, is ``ways[ends[event - 1]:ends[event]]``. An event without
-    arms is a free choice. A join of two classes is an event, the two arms of the pair that both hold, the
-    root that stays, the one that goes, and the one that was growing.
+    arms is a free choice. A row of `joins` is the event, the two arms of the pair that is in both classes,
+    the root that stays, the one that goes, and the one that was growing.
     """
 
     bits: Array
@@ -70,8 +70,8 @@ class OrientationClasses(NamedTuple):
 class Frame(NamedTuple):
     """Working memory: the bounds of arms relative to a reference, and the arms that wait for a visit.
 
-    ``bounds[a]`` are the codes of x_a - x_reference and of x_reference - x_a, and where the growth is logged
-    ``came_from[a]`` the arms that set them.
+    ``bounds[a]`` are the codes of x_a - x_reference and of x_reference - x_a. If the growth is logged,
+    ``came_from[a]`` are the arms that set them.
     """
 
     bounds: Array
@@ -83,7 +83,11 @@ class Frame(NamedTuple):
 
 
 class Agenda(NamedTuple):
-    """Which arm to grow from next: stacks of arms by their number of orders."""
+    """Which arm to grow from next: stacks of arms by their number of orders.
+
+    ``learnt`` counts the orders of an arm that are new since it was a reference, ``total`` all of them;
+    ``listed`` are, as bits, the stacks that an arm is in.
+    """
 
     learnt: Array
     total: Array
@@ -124,7 +128,7 @@ def new_classes(n_entries: int, most_logged: int) -> OrientationClasses:
 
 @compiled
 def new_frame(n_arms: int, is_logged: bool) -> Frame:
-    """Return working memory for frames among `n_arms` arms."""
+    """Return working memory for bounds of `n_arms` arms relative to a reference."""
     waiting, queues, ends = new_queues(n_arms)
     return Frame(
         np.full((n_arms, 2), FAR, np.int64),
@@ -150,7 +154,7 @@ def new_agenda(n_arms: int) -> Agenda:
 
 @inlined
 def _note(agenda: Agenda, arm: int) -> None:
-    """Count one more order of an arm, and list the arm by their number if enough of them are new."""
+    """Count a new order of an arm, and list the arm under its number of orders if enough of them are new."""
     agenda.learnt[arm] += 1
     agenda.total[arm] += 1
     rank = min(agenda.total[arm], _RANKS) - 1
@@ -162,7 +166,7 @@ def _note(agenda: Agenda, arm: int) -> None:
 
 @inlined
 def _next(agenda: Agenda) -> int:
-    """Return the arm with most orders among those about which enough is new, or -1."""
+    """Return the arm with the most orders among those with enough new ones, or -1."""
     rank = _RANKS - 1
     while rank >= 0:
         if agenda.heights[rank] == 0:
@@ -179,10 +183,10 @@ def _next(agenda: Agenda) -> int:
 
 @inlined
 def _enqueue(f: Frame, arm: int, narrow: int, wide: int) -> None:
-    """Put an arm whose bounds changed in a queue, if a visit can tell anything.
+    """Put an arm whose bounds changed in a queue, if a visit can lead to anything.
 
-    First come arms with narrow bounds, which pass them on; last those known to lie on one side of the
-    reference: an order is forced only where one arm of the pair does.
+    Arms with narrow bounds, which pass them on, come first; arms known to lie on one side of the reference
+    come last. No others are visited: an order is forced only if one arm of the pair lies on one side.
     """
     v, w = f.bounds[arm, 0], f.bounds[arm, 1]
     if v + w <= wide:
@@ -270,7 +274,7 @@ def log(k: OrientationClasses, f: Frame, reference: int, lower: int, upper: int)
 def join_by(
     k: OrientationClasses, f: Frame, grown: int, reference: int, arm: int, other: int, at: int, order: int
 ) -> bool:
-    """Join the growing class with that of a pair whose order is forced; return whether that is class 1."""
+    """Join the growing class with that of a pair whose order is forced; return whether that was class 1."""
     known = int(k.bits[at])
     root = int(k.root[abs(known)])
     turned = order * k.sign[abs(known)] * (1 if known > 0 else -1)
@@ -302,9 +306,9 @@ def grow_from(
 ) -> int:
     """Grow a class from a reference: bound the arms around it, and learn the orders that these bounds force.
 
-    `grown` is a root; only class 1, whose orders are known for sure, may use `signed`. Return how many orders
-    were learnt; stop with `n_pairs` in the class, which are all. Bounds that leave no room are a
-    contradiction, which goes into ``k.totals``.
+    `grown` is a root; only class 1, whose orders are certain, may use `signed`. Return how many orders were
+    learnt; stop once all `n_pairs` are in the class. Bounds that leave no room are a contradiction, which is
+    recorded in ``k.totals``.
     """
     bounds = f.bounds
     one_near = 0 if len(c.similar_codes) == 1 else 1
@@ -435,11 +439,10 @@ def grow(
     n_pairs: int,
     reference: int,
 ) -> int:
-    """Grow a class from one arm after another until nothing new is learnt; return how many orders were.
+    """Grow a class from one arm after another until nothing new is learnt; return how many orders were new.
 
-    If a `reference` is given, not -1, grow from that one only. Stop after `most_visits` too, after a
-    contradiction, and with `n_pairs` in the class, which are all: contradictions among their orders then show
-    in the levels of the arms.
+    If `reference` is not -1, grow from that arm only. Stop also after `most_visits`, after a contradiction,
+    and once all `n_pairs` are in the class: contradictions among their orders then show in the levels.
     """
     n_new, end = 0, k.totals[1] + most_visits
     while k.totals[1] < end and k.totals[2] < 0 and k.size[k.root[grown]] < n_pairs:
@@ -457,22 +460,23 @@ def grow(
 def seed_class(c: Codes, k: OrientationClasses, agenda: Agenda, middle: int, marks: Array) -> int:
     """Seed a class with two dissimilar arms similar to `middle` that have no order; return its number, or 0.
 
-    Which of the two arms is above is a free choice: means can be reflected. `marks` are False and stay so.
+    Which of the two arms is above is a free choice: means can be reflected. `marks` is working memory, False
+    for every arm before and after.
     """
     if k.totals[0] + 1 >= len(k.root):
         return 0
     first, last = c.similar_starts[middle], c.similar_starts[middle + 1]
     for at in range(first, last):
         marks[c.similar[at]] = True
-    planted = 0
+    seeded = 0
     for at in range(first, last):
         a = c.similar[at]
         for place in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
             b = c.dissimilar[place]
             if marks[b] and k.bits[place] == 0:
                 k.totals[0] += 1
-                planted = k.totals[0]
-                learn(c, k, place, a, b, 1, planted)
+                seeded = k.totals[0]
+                learn(c, k, place, a, b, 1, seeded)
                 if len(k.times) > 0:
                     k.totals[3] += 1
                     k.ends[k.totals[3]] = k.totals[5]
@@ -480,11 +484,11 @@ def seed_class(c: Codes, k: OrientationClasses, agenda: Agenda, middle: int, mar
                 _note(agenda, a)
                 _note(agenda, b)
                 break
-        if planted:
+        if seeded:
             break
     for at in range(first, last):
         marks[c.similar[at]] = False
-    return planted
+    return seeded
 
 
 @compiled
@@ -507,7 +511,7 @@ def list_signed(c: Codes, agenda: Agenda) -> None:
 
 @compiled
 def list_open(c: Codes, k: OrientationClasses, number: int, agenda: Agenda) -> None:
-    """Put all arms with pairs in a class and pairs outside it on the agenda, counting their orders as new."""
+    """Put all arms with pairs both in a class and outside it on the agenda, counting their orders as new."""
     for arm in range(len(agenda.total)):
         first, last = c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]
         n_orders = 0
@@ -633,7 +637,7 @@ def lower_levels(
 
 @inlined
 def quanta(code: int) -> int:
-    """Return the bound that a code stands for, in quanta, strict or not; it is additive."""
+    """Return the bound that a code stands for, in quanta, without its strictness; bounds add up."""
     return (code + 1) >> 1
 
 
@@ -732,8 +736,8 @@ def gaps_above(
 def strict_counts(c: Codes, bits: Array, signs: Array, levels: Array, counts: Array) -> int:
     """Count the strict relations on the paths that set the levels, by Kahn's algorithm on tight relations.
 
-    Return an arm on or downstream of a cycle of tight relations, or -1. Where no cycle without a strict
-    relation can be tight, such a cycle is a contradiction: it would put an arm below itself.
+    Return an arm on or downstream of a cycle of tight relations, or -1. If every tight cycle must contain a
+    strict relation, such a cycle is a contradiction: it would put an arm below itself.
     """
     n_arms = len(levels)
     one_near = 0 if len(c.similar_codes) == 1 else 1
@@ -820,11 +824,11 @@ def _strict_way(
 
 @compiled
 def raise_counts(c: Codes, bits: Array, signs: Array, levels: Array, touched: Array, counts: Array) -> int:
-    """Raise the counts of strict relations until they satisfy all tight ones, after some arms were touched.
+    """Raise the counts of strict relations until they satisfy all tight ones, after some arms changed.
 
-    These are the arms of new orders and all whose level changed; the counts were right before. They may come
-    out larger than those of `strict_counts`, which does no harm. Return an arm on a cycle with a strict
-    relation, which would raise them for ever, or -1.
+    `touched` are the arms of new orders and all whose level changed; the counts were right before. The result
+    may be larger than that of `strict_counts`, which does no harm. Return an arm on a cycle with a strict
+    relation, which would raise the counts for ever, or -1.
     """
     n_arms = len(levels)
     waiting, queue = np.zeros(n_arms, np.bool_), np.empty(n_arms, np.int32)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.constraints import ConstraintSystem
 
 SIMILAR, SIGNED = -1, -2  # in place of an event
-SURE = 1  # the class whose orders are known for sure
+SURE = 1  # the class whose orders are certain: they follow from better pairs and ranges
 _NO_END = np.iinfo(np.int64).max
-_ENDS = 200  # arms above, or below, of which the nearest is named
-_ROOM = 10  # arms on the paths of all orders, per entry, to begin with
+_ENDS = 200  # arms above, or below, that are tried for the shortest chain
+_ROOM = 10  # arms on the paths of all orders, per entry, at first; if there are more, the log starts again
 
 
 class Way(NamedTuple):
@@ -84,11 +84,11 @@ class Log:
         self._roots: dict[int, NDArray[np.int16]] = {}
 
     def ends(self, arm: int) -> list[tuple[Way, ...]]:
-        """Return the chains that end the argument that excludes an arm; empty if there are none.
+        """Return the last chains of the argument that excludes an arm; empty if there are none.
 
-        Without ranges there are two, one up to an arm above it and one up to it from an arm below. With
-        ranges there is one for each reflection of a class, up to an arm above it or around a contradictory
-        cycle. One is enough if it needs no class but the one that is known for sure.
+        Without ranges there are two: up from the arm to one above it, and up to the arm from one below. With
+        ranges there is one for each reflection of a class: up to an arm above it, or around a contradictory
+        cycle. One is enough if it needs only class 1, whose orders are certain.
         """
         for chosen in self.grower.rounds():
             reflections = [Reflection(self.codes, self.grower.classes, chosen, sign) for sign in (1, -1)]
@@ -164,7 +164,7 @@ class Log:
         return self._links(circle, reflection.signs, _NO_END, True)
 
     def trace(self, needed: Iterable[tuple[Way, ...]]) -> list[Learnt]:
-        """Return all orders that chains rest on, directly or through others, each after those it rests on."""
+        """Return all orders that chains need, directly or through others, each after those that it needs."""
         trace = _Trace(self)
         trace.need(tuple(way for ways in needed for way in ways))
         return trace.run()
@@ -191,7 +191,7 @@ class Log:
         return event in self._joins
 
     def join(self, event: int) -> list[int]:
-        """Return the record of a join; see `Classes`."""
+        """Return the record of a join; see `OrientationClasses`."""
         return self._joins[event]
 
     def place(self, arm: int, other: int) -> int:
@@ -257,7 +257,7 @@ class _Trace:
         self._apart: dict[int, set[int]] = {}  # classes that a join has to bring together
 
     def need(self, ways: tuple[Way, ...]) -> set[int]:
-        """Require the orders of a chain and the joins of their classes; return the numbers of these."""
+        """Require the orders of a chain and the joins of their classes; return the numbers of the classes."""
         numbers = set()
         for one in ways:
             if one.event == SIGNED:

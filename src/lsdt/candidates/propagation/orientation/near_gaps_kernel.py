@@ -12,7 +12,7 @@ import numpy as np
 
 from lsdt.kernel import Array, compiled, inlined
 
-_BITS = 64
+_BITS = 64  # of a word
 
 
 @compiled
@@ -27,7 +27,7 @@ def lengths_of(starts: Array, others: Array, bounds: Array, levels: Array, most:
 
 @inlined
 def _pass_on(source: Array, reached: Array, waiting: Array, place: int) -> bool:
-    """Add to the set waiting at a place those that have not reached it yet; return whether there were any."""
+    """Add to the set that waits at an arm the members of `source` that have not reached it; return if any."""
     some = np.uint64(0)
     for word in range(len(source)):
         more = source[word] & ~reached[place, word]

@@ -3,8 +3,8 @@
 An arm is out if it lies strictly between two others: in either reflection of the means, one of them lies
 above it. The argument begins with the order of one dissimilar pair, a free choice, derives the orders that
 follow among a few arms around the one in question, and ends with a chain of bounds up to an arm above it and
-one down to an arm below it. Where a few arms are not enough, the argument is the part of the growth of the
-class that leads there (`growth_log`), which may be thousands of steps long.
+one down to an arm below it. If a few arms are not enough, the argument is the part of the class's growth that
+leads there (`growth_log`), which may be thousands of steps long.
 """
 
 from __future__ import annotations
@@ -41,10 +41,12 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.orientation.growth_log import Learnt, Log, Way
     from lsdt.side_information import ArmId, SideInformation
 
+# More arms find more short proofs; a table of all differences among them is kept, and closing 400 takes a
+# fraction of a second. The growth log proves the rest.
 _SIZES = (16, 32, 64, 128, 256, 400)  # arms around the one in question
-_PAIRS = 4  # whose order is tried as the supposition
-_ATTEMPTS = 400
-_ENDS = 4  # arms above, and below, of which the nearest is named
+_PAIRS = 4  # dissimilar pairs whose order is tried as the supposition
+_ATTEMPTS = 400  # at leaving out arms, and as many at leaving out relations
+_ENDS = 4  # arms above, and below, that are tried for the shortest chain
 
 
 def explain_model(side: SideInformation, arm: int, oriented: Orientation) -> Explanation:
@@ -53,7 +55,7 @@ def explain_model(side: SideInformation, arm: int, oriented: Orientation) -> Exp
     return best_means(side, arm, means, oriented.size)
 
 
-def explain_both_images(
+def explain_both_reflections(
     side: SideInformation,
     system: ConstraintSystem,
     arm: int,
@@ -84,8 +86,8 @@ def explain_by_log(side: SideInformation, system: ConstraintSystem, arm: int, lo
     if not ends:
         text = (
             f"arm {side.label(arm)!r} cannot be the best: the relations determine the order of dissimilar "
-            "pairs, at least up to reflection, and whichever way it goes another arm lies above this one. "
-            "No step-by-step proof was found: this rests on bounds on all arms, computed for each such way."
+            "pairs, at least up to reflection, and in either reflection another arm lies above this one. "
+            "No step-by-step proof was found: this follows from bounds on all arms in each reflection."
         )
         return Explanation(side, arm, False, text)
     learnt = log.trace(ends)
@@ -102,9 +104,9 @@ def _explained(
     side: SideInformation, system: ConstraintSystem, arm: int, steps: tuple[Step, ...], known: Hypothesis
 ) -> Explanation:
     pairs, n_ends = pairs_of(system, known), sum(step.kind != "order" for step in steps[-2:])
-    why = "it lies between two others, whichever way the means are turned"
+    why = "it lies between two others, also if the means are reflected"
     if len(known.links):
-        why = "another arm lies above it" + (", whichever way a class of orders goes" if n_ends == 2 else "")
+        why = "another arm lies above it" + (", also if a class of orders is reversed" if n_ends == 2 else "")
     text = (
         f"arm {side.label(arm)!r} cannot be the best: {why}. Let "
         f"d(j) be how far arm j lies below some point{in_epsilons(side, system)}; {legend(steps)}:\n"
@@ -160,7 +162,7 @@ def _steps_of_code(code: int, unit: int) -> int:
 def _relations_of_log(
     system: ConstraintSystem, learnt: list[Learnt], ends: list[tuple[Way, ...]]
 ) -> Hypothesis:
-    """Return the relations that an argument rests on, and the arms it names."""
+    """Return the relations that an argument uses, and the arms it names."""
     ways = [way for some in (*ends, *(one.ways for one in learnt)) for way in some]
     kinds: dict[int, dict[tuple[int, int], int]] = {SIMILAR: {}, SIGNED: {}, 0: {}}
     for one in learnt:
@@ -202,19 +204,19 @@ class Between(NamedTuple):
         return None if refuted else bounds
 
     def holds(self) -> bool:
-        """Return whether an arm lies strictly above, and one strictly below."""
+        """Return whether one arm lies strictly above `arm`, and one strictly below."""
         bounds = self.bounds()
         return bounds is not None and bool((bounds[self.arm] < 0).any() and (bounds[:, self.arm] < 0).any())
 
     def among(self, kept: NDArray[np.int64]) -> Between | None:
-        """Return the same about fewer arms, or None if one that is needed is missing."""
+        """Return the same for fewer arms, or None if `kept` lacks the arm or the ordered pair."""
         if not {self.arm, *self.known.ordered} <= set(kept.tolist()):
             return None
         return Between(self.known.among(kept), int(np.searchsorted(kept, self.arm)))
 
 
 def _between(system: ConstraintSystem, place: int, sizes: tuple[int, ...] = _SIZES) -> Between | None:
-    """Return few arms and relations that show an arm between two others; None if a few hundred do not."""
+    """Return a few arms and relations that show an arm between two others; None if none of `sizes` do."""
     before = 0
     for size in sizes:
         places = system.nearest(np.array([place]), size)
@@ -234,7 +236,7 @@ def _between(system: ConstraintSystem, place: int, sizes: tuple[int, ...] = _SIZ
 
 
 def _first_pairs(ball: Hypothesis, arm: int) -> list[tuple[int, int]]:
-    """Return dissimilar pairs similar to a common arm, those with the arm or an arm near it first."""
+    """Return dissimilar pairs that are similar to a common arm, those of `arm` or arms near it first."""
     is_near = np.zeros((len(ball.arms), len(ball.arms)), bool)
     is_near[tuple(ball.similar.T)] = True
     is_near |= is_near.T

@@ -5,7 +5,7 @@ similar pairs and ranges they bound differences of two means, and shortest paths
 everything that follows: the *level* of an arm is the least bound on how far it lies above the largest mean.
 
 **Repair.** The levels are means that satisfy every relation except, perhaps, dissimilar pairs without an
-order in the reflection, the *open* ones. Where few of these fail, either order of each is tried, that of the
+order in the reflection, the *open* ones. If few of these fail, both orders of each are tried, that of the
 present means first, as long as one of the arms wanted at the top stays there. Arms that no such means prove
 are left to the other stages.
 
@@ -33,22 +33,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_ATTEMPTS = 12  # to repair means: a pair for which no order is left goes first in the next one
+# Limits of effort: arms that are not proven by means, or gaps that are not bounded, are left to other stages
+# or stay wide.
+_ATTEMPTS = 12  # at repairing means: a pair for which no order is left goes first in the next attempt
 _PASSES = 12  # over all pairs, for one repair
-_MOST_MODELS = 16
+_MOST_MODELS = 16  # means kept to prove candidates; each proves all arms that are the best of it
 _MANY_ARMS = 2_000  # with fewer, starting another thread takes longer than the work
 _HUBS = 4  # arms at the top through which long paths are routed
-_ALL = 2**62
+_ALL = 2**62  # no limit
 _NEAR_TOP = 2  # usual distances of similar arms below the top: paths hardly ever lead further down
 _FEW_QUANTA = 4  # in a usual distance, at most, for many searches to run together
 _LENGTHS = 4  # usual distances by which a path may exceed the least that the levels allow
-_ROWS = 512  # of gaps at a time
-_BLOCK_WORDS = 1_000_000  # of paths at a time
-_MODEL_WORDS = 4_000_000  # of all models together, besides the first of each reflection
+_ROWS = 512  # of gaps computed at a time: as many searches run together
+_BLOCK_WORDS = 1_000_000  # path lengths computed at a time: 8 MB
+_MODEL_WORDS = 4_000_000  # numbers of all models together, besides the first of each reflection: 32 MB
 
 
 class Reflection:
-    """One of the two reflections of some classes: the levels of all arms below the largest mean.
+    """One of the two reflections of some classes, with the level of every arm relative to the largest mean.
 
     Attributes
     ----------
@@ -108,7 +110,7 @@ class Reflection:
         return bool(has_closed) and not self.strict_circle()
 
     def strict_circle(self) -> list[int]:
-        """Return the arms of a tight cycle with a strict relation, the first again at the end, or none."""
+        """Return a tight cycle with a strict relation, its first arm also last; an empty list if none."""
         c, bits = self._codes, self._classes.bits
         starts = c.similar_starts, c.dissimilar_starts, c.signed_starts
         first = np.concatenate([np.repeat(np.arange(len(self.levels)), np.diff(one)) for one in starts])
@@ -164,7 +166,7 @@ class Reflection:
     def fitting(self, wanted: NDArray[np.bool_], most_open: int) -> Reflection | None:
         """Return a reflection whose means satisfy every relation and make some of the wanted arms the best.
 
-        None if none is found, or if more than `most_open` arms are in open pairs that fail.
+        Return None if none is found, or if more than `most_open` arms are in open pairs that fail.
         """
         n_wrong = len(self._misfits()) if self._has_counts else len(self.levels)
         if n_wrong == 0:
@@ -229,7 +231,7 @@ class Reflection:
         return pairs
 
     def _order(self, arm: int, place: int, wanted: NDArray[np.bool_]) -> bool:
-        """Order an open pair, and with it its class; return False if no wanted arm stays at the top."""
+        """Order an open pair, and with it its class; return False if that leaves no wanted arm at the top."""
         k = self._classes
         if k.bits[place] == 0 and not self._begin_class(arm, place):
             return False
@@ -296,7 +298,7 @@ class Reflection:
         """Yield upper bounds, in quanta or `FAR`, on how far `tops` lie above `others`, some tops at a time.
 
         With more arms than `most_visits`, only arms near the top are visited, with that many visits for each
-        of `tops`; or as many as it takes where distances are so few quanta that hundreds of searches can run
+        of `tops`. There is no such limit if distances are so few quanta that hundreds of searches can run
         together. Longer paths are routed through a few of `tops`. `others` ascend, and include `tops`.
         """
         levels: NDArray[np.int64] = (self.levels + 1) >> 1
@@ -330,7 +332,7 @@ class Reflection:
             yield some, gaps
 
     def _ways_to(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return upper bounds, in quanta, on how far one of `arms` is above each arm: levels in reverse."""
+        """Return upper bounds, in quanta, on how far the nearest of `arms` lies above each arm."""
         levels = np.full(len(self.levels), kernel.FAR)
         levels[arms] = 0
         queue, came_from = np.empty(len(levels), np.int32), np.empty(len(levels), np.int32)
@@ -347,7 +349,10 @@ def _gaps_near(
     others: NDArray[np.int64],
     most_visits: int,
 ) -> NDArray[np.int64]:
-    """Return upper bounds on how far `tops` lie above `others`, by `rows`; `FAR` for others that are -1."""
+    """Return upper bounds on how far `tops` lie above `others`, `FAR` for entries -1 of `others`.
+
+    `rows` are those of `upward_ways`.
+    """
     gaps, is_near = np.full((len(tops), len(others)), kernel.FAR), others >= 0
     starts, ends, bounds = rows
     size = max(_BLOCK_WORDS // len(levels), 1)
@@ -370,7 +375,7 @@ def _gaps_together(
     others: NDArray[np.int64],
     longest: int,
 ) -> NDArray[np.int64]:
-    """Return what `_gaps_near` does, by paths less than `longest` above the least that the levels allow."""
+    """Return the same as `_gaps_near`, by paths that exceed what the levels allow by less than `longest`."""
     gaps = np.full((len(tops), len(others)), kernel.FAR)
     starts, ends, lengths = rows
     columns = np.full(len(levels), -1)

@@ -1,10 +1,10 @@
 """Bounds of all arms at once, sweep by sweep on all cores.
 
-**A frame of all arms.** `growth` grows from one reference after another, each time over a few hundred arms.
-Once some of the pairs have an order, bounds relative to a single reference are good enough everywhere: bounds
-that satisfy all similar pairs and orders force most of the missing orders, and these tighten the bounds. Once
-a fiftieth of the pairs of a large problem is in the class, one such frame often finds all others, in some
-twenty sweeps over all relations.
+**One reference for all arms.** `growth` grows from one reference after another, each time over a few hundred
+arms. Once some of the pairs have an order, bounds relative to a single reference are good enough everywhere:
+bounds that satisfy all similar pairs and orders force most of the missing orders, and these tighten the
+bounds. Once a fiftieth of the pairs of a large problem is in the class, one reference often finds all others,
+in some twenty sweeps over all relations.
 
 **Soundness.** Bounds and forced orders follow the same rules as in `growth`. Sweeps end when nothing changes,
 and the result does not depend on the order of arms or on threads: bounds only shrink, orders only join the
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 _MOST_SWEEPS = 200  # for levels, which fall for ever if relations contradict one another
 _FEW = 0.1  # of the arms: if no more change in a sweep, later sweeps skip arms with no change near them
 _MANY_ARMS = 20_000  # with fewer, sweeps are too short to run in parallel
-_NEVER = 2**62
+_NEVER = 2**62  # arms; never run in parallel
 
 
-def look_everywhere(
+def sweep_all(
     codes: growth_kernel.Codes,
     classes: growth_kernel.OrientationClasses,
     frame: growth_kernel.Frame,
@@ -45,7 +45,7 @@ def look_everywhere(
 ) -> int:
     """Learn all orders that bounds of all arms relative to one reference force; return how many.
 
-    Stop with `n_pairs` in the class, which are all. Nothing is learnt if bounds do not fit into 16 bits.
+    Stop once all `n_pairs` are in the class. Nothing is learnt if bounds do not fit into 16 bits.
     """
     distances = codes.similar_codes, codes.dissimilar_codes
     if max(int(some.max(initial=0)) for some in distances) > kernel.LARGEST_CODE:
@@ -82,9 +82,9 @@ def look_everywhere(
 def settle_levels(
     codes: growth_kernel.Codes, bits: NDArray[np.int16], signs: NDArray[np.int8], levels: NDArray[np.int32]
 ) -> bool:
-    """Lower levels until they satisfy all relations; return False if they did not converge.
+    """Lower levels in place until they satisfy all relations; return False if they did not converge.
 
-    Then they are still above the levels that satisfy all relations, or there are none.
+    Then they are not yet low enough, or no levels satisfy all relations.
     """
     known = codes, bits, signs, levels
     if len(levels) < _MANY_ARMS:
@@ -96,15 +96,15 @@ def settle_levels(
 
 
 def _sweeps(sweep: Callable[..., tuple[int, int]], n_arms: int, is_shared: bool) -> Iterator[int]:
-    """Sweep all arms until nothing changes; yield the sum of the second results of each sweep.
+    """Sweep all arms until nothing changes; yield after each sweep the sum of its second results.
 
-    ``sweep(awake, marks, first, last)`` sweeps some arms; its first result is how many changed. When few do,
-    the arms that a change concerns are marked, and only these are awake in the next sweep.
+    ``sweep(awake, marks, first, last)`` sweeps some arms; its first result is how many changed. When few
+    change, the arms related to them are marked, and only these are awake in the next sweep.
     """
-    nobody = np.zeros(0, bool)
-    awake, n_changed = nobody, n_arms
+    no_arms = np.zeros(0, bool)
+    awake, n_changed = no_arms, n_arms
     while n_changed > 0:
-        marks = np.zeros(n_arms, bool) if n_changed <= _FEW * n_arms else nobody
+        marks = np.zeros(n_arms, bool) if n_changed <= _FEW * n_arms else no_arms
         found: list[tuple[int, int]] = []
 
         def work(first: int, last: int) -> None:

@@ -21,7 +21,8 @@ from lsdt.candidates.propagation.orientation.growth_kernel import (
 )
 from lsdt.kernel import Array, compiled, inlined
 
-# Bounds fit into 16 bits: with four times the memory, sweeps of a million arms take twice as long.
+# Bounds fit into 16 bits: with four times the memory, sweeps of a million arms take twice as long. A sum of
+# a bound and a code must fit, too.
 NO_BOUND = 16_000
 LARGEST_CODE = 1_000
 LOWEST = -(2**30)  # of levels, in 32 bits
@@ -55,11 +56,12 @@ def sweep_frame(
     ``bounds[a]`` are codes as in `Frame`, at most `NO_BOUND`; all codes are at most `LARGEST_CODE`. Arms that
     are not `awake` are skipped; an arm whose bounds change marks itself and all arms related to it in
     `marks`. Both arrays have an entry for every arm, or are empty. An order is written only in the row of the
-    arm that is swept; the other row has it too by the time nothing changes any more. When the growth is
-    logged, all arms are swept in one block, and both rows are written. ``signs[number]`` says how the orders
-    of a class count, 0 for not at all.
+    arm that is swept; the other row gets it, too, before the sweeps end. If the growth is logged, all arms
+    are swept in one block, and both rows are written. ``signs[number]`` says how the orders of a class count,
+    0 for not at all.
 
-    Return how many bounds changed, and how many orders were written. A contradiction goes into ``k.totals``.
+    Return how many bounds changed, and how many orders were written. A contradiction is recorded in
+    ``k.totals``.
     """
     one_near = 0 if len(c.similar_codes) == 1 else 1
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
@@ -185,8 +187,8 @@ def settle_few(c: Codes, bits: Array, signs: Array, levels: Array, most_sweeps: 
 
     After a sweep that changes at most a share `few` of the arms, those with no change near them are skipped.
     """
-    n_changed, nobody = len(levels), np.zeros(0, np.bool_)
-    awake = nobody
+    n_changed, no_arms = len(levels), np.zeros(0, np.bool_)
+    awake = no_arms
     for _ in range(most_sweeps):
         marks = np.zeros(len(levels) if n_changed <= few * len(levels) else 0, np.bool_)
         n_changed, _none = sweep_levels(c, bits, signs, levels, awake, marks, 0, len(levels))
