@@ -1,4 +1,4 @@
-"""What a notebook shows of logs, and of what side information from ratings rests on."""
+"""Notebook cards of logs, of evidence from ratings, and of checks."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ if TYPE_CHECKING:
     from lsdt.ratings.log import RatingLog
     from lsdt.ratings.side_check import SideCheck
 
-_BINS = 40
-_MOST_READ = 100_000  # ratings for a picture
-_MOST_COUNTED = 10**6  # pairs whose relations are counted for a glance
+_BINS = 40  # of a histogram, by eye
+# A card should appear at once: ratings in a picture, and pairs whose relations are counted.
+_MOST_READ = 100_000
+_MOST_COUNTED = 10**6
 
 
 def log_card(log: RatingLog | EventLog, values: NDArray[np.float64], what: str) -> Html:

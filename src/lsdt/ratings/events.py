@@ -48,7 +48,7 @@ class EventLog:
     low, high : float
         The ends of the scale.
     times : array of float or None
-        When each event was, if that is known: in seconds since 1970 where the log had dates.
+        When each event happened, if known; in seconds since 1970 if the log had dates.
     note : str
         Which items were left out when the log was read, in words; empty if none were.
     """
@@ -107,11 +107,11 @@ class EventLog:
         )
 
     def in_order_of_time(self) -> EventLog:
-        """Return the same events in the order in which they were."""
+        """Return the same events, ordered by time."""
         return self._among(np.argsort(checked_times(self.times, "read_events"), kind="stable"))
 
     def divide_by_time(self, share: float) -> tuple[EventLog, EventLog]:
-        """Return the earliest events, about this share of them, and all later ones, in order."""
+        """Return the earliest events, about this share, and all later ones, ordered by time."""
         is_early = is_earlier(checked_times(self.times, "read_events"), share)
         earlier, later = (self._among(np.flatnonzero(part)) for part in (is_early, ~is_early))
         return earlier.in_order_of_time(), later.in_order_of_time()
@@ -149,7 +149,7 @@ def read_events(
     log : path, dataframe or EventLog
         As of `lsdt.ratings.read_log`.
     user : str, int or None
-        The column of users; None if there is none, and then every event has its own user.
+        The column of users; None if there is none: then every event is a user of its own.
     item, rating : str or int
         The columns of the item shown, and of the response.
     propensity : str or int, optional

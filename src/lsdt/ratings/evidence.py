@@ -34,8 +34,9 @@ if TYPE_CHECKING:
     from lsdt.ratings.statistics.pairs import PairStatistics
     from lsdt.side_information import ArmId
 
-_LEVEL = 0.95  # at which the lower ends of all items hold together
-_FEW_RATINGS = 10  # items with fewer are ranked behind the others: their spread is hardly known
+_LEVEL = 0.95  # at which the lower ends of all items hold together; the default confidence of `from_ratings`
+# By eye: items with fewer ratings are ranked behind the others, because their spread is hardly known.
+_FEW_RATINGS = 10
 _WORDS = {SIMILAR: "similar", DISSIMILAR: "dissimilar", BETTER: "better", WORSE: "worse", RANGE: "range"}
 
 _TURNED = {"better": "worse", "worse": "better"}
@@ -52,8 +53,8 @@ _is_silent = ContextVar("_is_silent", default=False)
 def without_rating_warnings() -> Iterator[None]:
     """Let `lsdt.from_ratings` issue no `RatingWarning` inside a ``with`` block, in this thread alone.
 
-    The filters of `warnings` are those of all threads: one that puts its own back takes away those that
-    another has set meanwhile.
+    The filters of `warnings` are shared by all threads: restoring them in one thread would undo what another
+    has set meanwhile.
     """
     before = _is_silent.set(True)
     try:
@@ -63,7 +64,7 @@ def without_rating_warnings() -> Iterator[None]:
 
 
 def warn_of(alarms: Iterable[str], stacklevel: int) -> None:
-    """Issue a `RatingWarning` for each, unless this thread wants none."""
+    """Issue a `RatingWarning` for each, unless they are switched off in this thread."""
     if not _is_silent.get():
         for alarm in alarms:
             warnings.warn(alarm, RatingWarning, stacklevel=stacklevel + 1)
@@ -75,8 +76,8 @@ class PairEvidence(NamedTuple):
     Attributes
     ----------
     relation : str
-        ``'similar'`` or ``'dissimilar'``; of ranges ``'better'`` or ``'worse'`` where the interval leaves out
-        0, else ``'range'``.
+        ``'similar'`` or ``'dissimilar'``; for ranges, ``'better'`` or ``'worse'`` if the interval excludes 0,
+        else ``'range'``.
     raters : int
         The number of users who rated both.
     difference : float
@@ -118,9 +119,9 @@ class RatingEvidence:
     missingness : Missingness
         Whether ratings are missing at random.
     left_out : int
-        How many pairs of very many items have a range that need not be kept, see `lsdt.ratings.rules.hubs`.
+        With very many items, the number of ranges that were not kept, see `lsdt.ratings.rules.hubs`.
     fingerprint : tuple of str
-        Marks by which to know the ratings again, see `lsdt.ratings.fingerprint`.
+        Marks that identify the ratings, see `lsdt.ratings.fingerprint`.
 
     Examples
     --------
@@ -234,7 +235,7 @@ class RatingEvidence:
         return frame.iloc[order].reset_index(drop=True)
 
     def _above(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return, for every item, the first in an order that an interval shows to be better; -1 if none."""
+        """Return, for every item, the first item in `order` that an interval shows to be better, or -1."""
         decided, widths = self.decided, self.half_widths
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -250,7 +251,7 @@ class RatingEvidence:
     def scan(self) -> pd.DataFrame:
         """A row per epsilon tried: epsilon, by_triangles, similar, dissimilar, unknown, risk.
 
-        ``by_triangles`` is how many items the triangle rule leaves, by which epsilon is searched for;
+        ``by_triangles`` is how many items the triangle rule leaves, which the search for epsilon minimises;
         `lsdt.candidate_set` may leave fewer. It and the risk are missing where the relations contradict one
         another.
         """

@@ -52,6 +52,7 @@ _CHOICES = {
     "interval": (*KINDS, "bootstrap"),
     "relations": ("ranges", "threshold"),
 }
+# Each step's share of the time. Rough: they only move the progress bar.
 _STEPS = {
     "parts of the log": (0.0, 0.2),
     "parts of the bootstrap": (0.2, 0.4),
@@ -59,6 +60,7 @@ _STEPS = {
     "values of epsilon": (0.6, 1.0),
 }
 _NOT_COMPARED = "no user rated two of the items, so that no two can be compared"
+# By rule of thumb, means of 30 differences are nearly normal; the paper compares whatever there is.
 _MIN_RATERS = {"interval": 30, "paper": 1}
 
 
@@ -86,8 +88,8 @@ def from_ratings(
     ----------
     log : RatingLog, path, dataframe or array
         Ratings, as of `lsdt.ratings.read_log`, whose options say how they are read: which columns, which
-        items, which scale. Spark dataframes and long DuckDB relations stay in their engine; with options of
-        reading, `lsdt.ratings.open_log` does that.
+        items, which scale. Spark dataframes and long DuckDB relations stay in their engine; to read them
+        with options, use `lsdt.ratings.open_log`.
     epsilon : float or 'auto'
         The threshold between similar and dissimilar, as a share of the scale; ``'auto'`` searches for it
         where `relations` has one.
@@ -115,9 +117,8 @@ def from_ratings(
     interval : {'student', 'bernstein', 'bootstrap'}
         ``'student'`` needs differences whose mean is nearly normal; ``'bernstein'`` holds for any
         distribution and is wider. See `lsdt.ratings.statistics.intervals`. ``'bootstrap'``: Student's
-        intervals, a little shorter, for ``level='family'`` and logs in memory: how far the errors of all
-        pairs go together is found out by drawing, not bounded by their number (see
-        `lsdt.ratings.statistics.bootstrap`).
+        intervals, a little shorter, for ``level='family'`` and logs in memory: the largest error of all pairs
+        is simulated instead of bounded by their number (see `lsdt.ratings.statistics.bootstrap`).
     seed : int
         The seed of all random draws, such as those that estimate the risk.
     relations : {'ranges', 'threshold'}, optional
@@ -357,7 +358,7 @@ class RatingRequest:
 
     @property
     def must_split(self) -> bool:
-        """Whether epsilon must be chosen on other users than those that decide the relations."""
+        """Whether epsilon and the relations must come from different users."""
         searched = self.relations == "threshold" and self.epsilon == "auto"
         return searched and self.rule == "interval" and self.level != "family"
 
@@ -373,7 +374,7 @@ class RatingRequest:
         return DifferenceIntervals(self.interval, self.error / all_pairs(len(source.item_ids)))
 
     def rule_for(self, source: RatingSource, epsilon: float | None = None) -> RelationRule:
-        """Compare the pairs of a source; the rule will be used at this `epsilon` alone, if one is given."""
+        """Compare the pairs of a source; a given `epsilon` is the only one at which the rule may be used."""
         if epsilon is None and not isinstance(self.epsilon, str):
             epsilon = self.epsilon
         ends = (0.0, 1.0) if epsilon is None else (epsilon, epsilon)
@@ -383,16 +384,16 @@ class RatingRequest:
         strict = self.strict_intervals(source)
         if self.level == "family":
             return FamilyRule(source.pairs(self.min_raters, Screen(strict, *ends)), strict)
-        # No pair is decided whose p-value is above the level as a whole: its two-sided interval is longer.
+        # A pair whose p-value exceeds the overall level is never decided: its two-sided interval is longer.
         loose = DifferenceIntervals(self.interval, min(2.0 * self.error, 1.0))
         if self.relations == "ranges":
-            ends = (0.0, 0.0)  # where the interval leaves out 0
+            ends = (0.0, 0.0)  # the interval excludes 0
         listed = source.pairs(self.min_raters, Screen(loose, *ends))
         return FdrRule(listed, strict, self.error, self.level == "fdr_any")
 
 
 def relations_of(relations: Any, rule: Any = "interval", epsilon: Any = "auto", search: Any = "grid") -> str:
-    """Return which relations are asked for; refuse a word that is none, or beside which others mean nothing.
+    """Return the requested relations; refuse unknown words and options that contradict them.
 
     Examples
     --------

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from lsdt.ratings.reading.triples import Triples
     from lsdt.side_information import ArmId
 
-_SAMPLE = 10_000  # ratings, to find where most of them lie
-_SAME = 1e-9  # of the scale: ratings as near as this count as the same
+_SAMPLE = 10_000  # ratings whose median is taken; the share near it is then known to half a percent
+# Of the scale: ratings from 1 to 5 are this close only beside a typing error such as 1e10.
+_SAME = 1e-9
 DUPLICATES = ("error", "last", "mean")
 READING = {"parts of the log": (0.0, 1.0)}
 _Read = TypeVar("_Read")
@@ -223,7 +224,7 @@ class RatingLog:
     def halves(self, seed: int = 0) -> tuple[RatingLog, RatingLog]:
         """Return two logs with half of the users each, dealt out at random; the items stay the same.
 
-        So that relations and a prior, or a choice and its test, rest on different ratings.
+        Use them where relations and a prior, or a choice and its test, must come from different ratings.
 
         Examples
         --------
@@ -255,7 +256,7 @@ class RatingLog:
         return self._with(starts=starts, items=self.items[kept], ratings=self.ratings[kept], times=times)
 
     def in_order_of_time(self) -> RatingLog:
-        """Return the same ratings, users in the order of their first one; those without any come last."""
+        """Return the same ratings, users ordered by their first rating; users without any come last."""
         times = checked_times(self.times, "read_log")
         rated = np.diff(self.starts) > 0
         first = np.full(self.n_users, np.inf)
@@ -265,8 +266,8 @@ class RatingLog:
     def divide_by_time(self, share: float) -> tuple[RatingLog, RatingLog]:
         """Return the earliest ratings, about this share of them, and all later ones.
 
-        A user may have a part in both. Users of either log are numbered in the order of their first rating in
-        it. Ratings of one moment stay together.
+        A user may be in both logs. Each log numbers its users by their first rating in it. Ratings with the
+        same time stay together.
 
         Examples
         --------
@@ -324,9 +325,9 @@ def read_log(
 ) -> RatingLog:
     r"""Read ratings, one a row, from a file or a dataframe.
 
-    What takes a log (`lsdt.from_ratings`, `lsdt.replay`, `lsdt.check_side`, ...) takes what this function
-    returns; a path, dataframe or array given instead is read here with the defaults. Events, of which a user
-    may have several with one item, are read by `read_events`.
+    Functions that take a log (`lsdt.from_ratings`, `lsdt.replay`, `lsdt.check_side`, ...) accept the result;
+    given a path, dataframe or array instead, they call this function with its defaults. `read_events` reads
+    events, of which a user may have several with one item.
 
     Parameters
     ----------
@@ -404,14 +405,14 @@ def read_log(
 
 
 def as_log(log: Any, scale: tuple[float, float] | None = None) -> RatingLog:
-    """Return the log that a function was given: a `RatingLog`, or what `read_log` reads by default."""
+    """Return a `RatingLog` as it is; read anything else by `read_log` with its defaults."""
     if isinstance(log, RatingLog):
         return read_log(log, scale=scale)
     return read_by_default(log, read_log, scale=scale)
 
 
 def read_by_default(log: Any, reader: Callable[..., _Read], **options: Any) -> _Read:
-    """Read a log for a function that has no options of reading: an error says where these are.
+    """Read a log for a function without options of reading; errors point to `read_log`.
 
     Examples
     --------
@@ -471,7 +472,7 @@ def _read_all(
 
 
 def checked_times(times: NDArray[np.float64] | None, reader: str) -> NDArray[np.float64]:
-    """Return the times of a log; refuse a log without. `reader` is the function that reads such logs."""
+    """Return the times of a log; refuse a log without times. `reader` is the function that reads it."""
     if times is None:
         raise InvalidInput(
             "the log does not say when ratings were given; name the column of times when you read it, as in "
@@ -481,7 +482,7 @@ def checked_times(times: NDArray[np.float64] | None, reader: str) -> NDArray[np.
 
 
 def is_earlier(times: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
-    """Return which times belong to the earliest, about this share of them; some must be left."""
+    """Return which times are among the earliest, about this share; refuse a share that includes all."""
     at = max(round(checked_share(share, "share") * len(times)), 1) - 1
     early: NDArray[np.bool_] = times <= np.partition(times, at)[at]
     if early.all():

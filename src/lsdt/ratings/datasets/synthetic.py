@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-# Shares of the scale.
+# Round guesses, not fitted to any log. As shares of the scale:
 _QUALITY = (0.3, 0.8)  # the worst and the best item
 _KINDNESS = 0.15  # spread of how kindly users rate
 _TASTE = 0.2  # spread of what is left
@@ -39,7 +39,7 @@ _TASTE = 0.2  # spread of what is left
 _APPETITE = 0.5  # spread of the logarithm of how much users rate
 _MOST_LIKELY = 0.95  # no item is rated by everybody
 _MOST_RATED = 0.9  # nor all items by a user, on average
-_CHUNK = 2**22  # users times items that are drawn at a time
+_CHUNK = 2**22  # users times items drawn at a time: some 100 MB. The draws depend on it, so it stays
 
 
 class GeneratedLog(NamedTuple):
@@ -148,7 +148,7 @@ class _LogPlan:
         self.limits = ((self.levels[1:] + self.levels[:-1]) / 2 - self.low) / (self.high - self.low)
 
     def true_means(self) -> NDArray[np.float64]:
-        """Return the mean rating of every item over all users, from how often each limit is passed."""
+        """Return the mean rating of every item over all users, from the probability of passing each limit."""
         from scipy.special import ndtr
 
         spread = np.hypot(_KINDNESS, _TASTE)
@@ -197,7 +197,7 @@ def _checked_levels(levels: Any) -> NDArray[np.float64]:
 
 
 def _scale_to(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Return shares in these proportions with which users rate `total` items on average."""
+    """Scale the shares so that users rate `total` items on average."""
     from scipy.special import ndtri
 
     appetites = np.exp(_APPETITE * ndtri((np.arange(50) + 0.5) / 50) - _APPETITE**2 / 2)

@@ -45,9 +45,12 @@ if TYPE_CHECKING:
     from lsdt.ratings.statistics.pairs import Keep
     from lsdt.side_information import ArmId, Lazy
 
-_ROUNDING = 1e-9
-_READ_RATINGS = 20_000_000  # up to so many, the log is read into memory
-_SAMPLED_RATINGS = 5_000_000  # so many are sampled to fit item effects in memory
+_ROUNDING = 1e-9  # relative: far above the rounding of a sum of millions of ratings, far below any interval
+# Longer logs are not read into memory. This many ratings take about a gigabyte, and comparing their items
+# there is 12 times as fast as a join in DuckDB (docs/performance.md).
+_READ_RATINGS = 20_000_000
+# Sampled to fit item effects in memory: more would take longer to fetch, and hardly improve the effects.
+_SAMPLED_RATINGS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +132,7 @@ class EngineLog:
         return statistics.select(keep(statistics.raters, statistics.difference, statistics.variance))
 
     def sample(self, n_users: int, seed: int) -> RatingLog:
-        """Return the ratings of up to `n_users` users, drawn at random: those with the lowest coins."""
+        """Return the ratings of up to `n_users` random users: those with the lowest coins."""
         frame = self.frame
         if n_users < self.n_users:
             coins = UserCoins(self.n_users, seed)
@@ -252,20 +255,20 @@ def open_log(
 
 
 def stays_in_engine(log: Any) -> bool:
-    """Return whether a log had better stay in its engine.
+    """Return whether a log should stay in its engine.
 
-    One on Spark does. Short logs in other engines are read: the compiled sums are far faster than a join, and
-    the relations are the same.
+    On Spark it always does. Short logs in other engines are read, because the compiled sums are far faster
+    than a join; the relations are the same.
     """
     try:
         frame = nw.from_native(log)
     except (TypeError, nw.exceptions.NarwhalsError):
-        return False  # the reader will say what is wrong
+        return False  # reading it will raise a better error
     return isinstance(frame, nw.LazyFrame) and (frame.implementation.is_spark_like() or not _is_short(frame))
 
 
 def _is_short(frame: Lazy) -> bool:
-    """Return whether to read a log into memory: its length decides, provided that there is room."""
+    """Return whether a log is short enough to be read into memory, and fits there."""
     n_rows = row_of(frame.select(nw.len().alias("rows")))["rows"]
     return bool(n_rows <= _READ_RATINGS and n_rows * BYTES_PER_RATING <= available_memory())
 
@@ -298,8 +301,8 @@ def _unit(scale: tuple[float, float]) -> float:
 def _may_pass(screen: Screen, width: float) -> nw.Expr:
     """Return a condition, computable in every engine, that holds for every pair the screen keeps.
 
-    An interval has at least a fixed number of standard errors, whatever the number of raters. The limits are
-    widened a little for rounding.
+    Half an interval is at least a fixed number of standard errors, whatever the number of raters. The limits
+    are widened a little for rounding.
     """
     raters, mean = nw.col("raters"), nw.col("d") / nw.col("raters")
     # Some engines fail on a division by zero or the root of a negative number even in rows left out.

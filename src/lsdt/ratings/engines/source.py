@@ -47,7 +47,7 @@ class RatingSource(Protocol):
         """Return what is known of every item."""
 
     def pairs(self, min_raters: int, keep: Keep | None) -> PairStatistics:
-        """Return the pairs with enough common raters that are worth keeping; more of them do no harm."""
+        """Return the pairs with enough common raters that are worth keeping, and possibly others."""
 
     def sample(self, n_users: int, seed: int) -> RatingLog:
         """Return the ratings of up to `n_users` users, drawn at random."""

@@ -16,7 +16,7 @@ from lsdt.errors import TooLarge
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PRIME = 2**31 - 1
+PRIME = 2**31 - 1  # the largest Mersenne prime whose products fit in 64 bits
 
 
 class UserCoins:
@@ -45,14 +45,14 @@ class UserCoins:
         return coins
 
     def limit(self, most: int) -> int:
-        """Return the largest limit with at most so many coins below it."""
+        """Return the largest limit with at most `most` coins below it."""
         if most >= self.n_users:
             return PRIME
         coins = self.of(np.arange(self.n_users, dtype=np.int64))
         return int(np.partition(coins, most)[most])
 
     def lowest(self, most: int) -> NDArray[np.int64]:
-        """Return the users with the lowest coins, ascending: at most so many."""
+        """Return the users with the lowest coins, ascending; at most `most` of them."""
         users = np.arange(self.n_users, dtype=np.int64)
         chosen: NDArray[np.int64] = users[self.of(users) < self.limit(most)]
         return chosen

@@ -37,7 +37,7 @@ def batches_of(log: Any, columns: LogColumns, layout: TextLayout, chunks: Chunks
 def _of_path(path: Path, columns: LogColumns, layout: TextLayout, chunks: Chunks) -> Batches:
     """Open a file or a folder; every error names it."""
     try:
-        path.stat()  # its own error is plainer than that of a reader
+        path.stat()  # raises a plainer error than a reader would
         if path.is_dir() or path.suffix.lower() in _PARQUET:
             layout.refuse("Parquet")
             return _of_parquet(path, columns, chunks.rows)
@@ -75,7 +75,7 @@ def _of_parquet(path: Path, columns: LogColumns, rows: int) -> Batches:
     def batches() -> Iterator[pa.RecordBatch]:
         for file, as_numbers, those in zip(files, texts, names, strict=True):
             try:
-                # Text ids are read as numbers into a dictionary per batch, which is all that is needed.
+                # Text ids are read as dictionaries, one per batch, so that each text is converted once.
                 with pq.ParquetFile(file, read_dictionary=as_numbers) as opened:
                     for batch in opened.iter_batches(rows // 4, columns=those.listed):
                         checked = [_checked(batch.column(name), name, those, file) for name in those.listed]
@@ -93,7 +93,7 @@ def _of_parquet(path: Path, columns: LogColumns, rows: int) -> Batches:
 
 
 def _checked(column: pa.Array, name: str, names: ColumnNames, path: Path) -> pa.Array:
-    """Return a column whose texts are short enough; those of ids are needed once each."""
+    """Return a column, after refusing texts that are too long; ids are kept once each."""
     whole = pa.chunked_array([column])
     if name not in names.ids:
         return written_out(whole, name, path).combine_chunks()
@@ -103,7 +103,7 @@ def _checked(column: pa.Array, name: str, names: ColumnNames, path: Path) -> pa.
 
 
 def _parquet_files(path: Path) -> list[Path]:
-    """Return a file, or all in a folder and below in the order of their names."""
+    """Return a file, or all files in and below a folder, ordered by name."""
     if not path.is_dir():
         return [path]
     files = sorted(
@@ -130,7 +130,7 @@ def _gather(batches: Iterator[pa.RecordBatch], enough: int) -> Iterator[pa.Recor
 
 
 def narwhals_frame(frame: Any) -> Any:
-    """Return a dataframe of any engine in the interface of narwhals; refuse what is none."""
+    """Return a dataframe of any engine as a narwhals frame; refuse other objects."""
     import narwhals as nw
 
     try:
@@ -145,7 +145,7 @@ def narwhals_frame(frame: Any) -> Any:
 
 
 def refuse_no_order(log: Any) -> None:
-    """Refuse ``duplicates='last'`` of a log whose rows have no order, as in the tables of a database."""
+    """Refuse ``duplicates='last'`` for a log whose rows have no order, as in a database."""
     import narwhals as nw
 
     if isinstance(log, (str, PathLike)):

@@ -1,4 +1,4 @@
-"""What to read of a log: which columns, how its text is laid out, how much at a time."""
+"""What to read from a log: which columns, in which text layout, how much at a time."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class Chunks(NamedTuple):
     Attributes
     ----------
     rows : int
-        Rows of a batch: smaller ones would look up every id too often.
+        Rows of a batch: tens of megabytes. Smaller batches would look up every id more often.
     text_bytes : int
-        Bytes of a file of text.
+        Bytes of text read at a time: large enough for pyarrow to parse on all cores.
     first_room : int
-        Rows to make room for first, where their number is not known.
+        Rows to make room for at first if their number is unknown, 4 MB; the room then grows by doubling.
     most_rows : int
         Rows that 32 bits can tell apart.
     most_dense : int
@@ -128,7 +128,7 @@ class LogColumns(NamedTuple):
         return self
 
     def with_users(self) -> LogColumns:
-        """Return the words, of which one must be the column of users: ratings are compared user by user."""
+        """Return the words; refuse a missing column of users, because ratings are compared user by user."""
         if self.user is None:
             raise InvalidInput(
                 "user must be a column, by name or by place, counted from 0; got None. A log without users "

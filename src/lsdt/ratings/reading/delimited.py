@@ -46,7 +46,7 @@ class DelimitedFile(NamedTuple):
         return len(self.sep.encode()) == 1
 
     def names(self) -> list[str]:
-        """Return the names of the columns; refuse a first line that cannot have them."""
+        """Return the names of the columns; refuse a first line that cannot name them."""
         first = next(self.file.lines(self.encoding), "")
         if not first.strip():
             wanted = "name the columns, such as user,item,rating" if self.header else "be a rating"
@@ -105,7 +105,7 @@ class DelimitedFile(NamedTuple):
 
 
 class _OneByte:
-    """Replaces a separator in a stream of bytes; one that is cut in two waits for its other part."""
+    """Replaces a separator in a stream of bytes, even where a block ends within one."""
 
     def __init__(self, sep: str) -> None:
         self.sep, self.rest = sep.encode(), b""
@@ -129,7 +129,7 @@ class _OneByte:
 def open_table(
     file: TextFile, layout: TextLayout = AS_ITS_ENDING_SAYS, encoding: str = "utf-8-sig"
 ) -> DelimitedFile:
-    """Return a file as text with columns, laid out as its ending says where the layout does not."""
+    """Return a file as text with columns; its ending supplies what the layout leaves open."""
     sep = _SEPARATORS.get(file.ending, ",") if layout.sep is None else layout.sep
     header = file.ending not in _WITHOUT_HEADER if layout.header is None else layout.header
     return DelimitedFile(file, sep, header, encoding)

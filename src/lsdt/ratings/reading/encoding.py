@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import ArmId
 
-MOST_DENSE = 2**24  # a range of whole numbers that a table of it may cover, 4 bytes each
+MOST_DENSE = 2**24  # widest range of whole numbers that a table covers: 64 MiB at 4 bytes each
 
 _PLURAL = {"rating": "ratings", "propensity": "propensities", "time": "times"}
 _MOMENTS = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 
-# A whole number as plainly written, or as pandas writes a column of whole numbers with a gap: 7.0
+# A whole number, or one as pandas writes it if the column has missing values: 7.0
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
 
 
@@ -124,7 +124,7 @@ class IdEncoder:
             raise self._missing_id(first_row(values.is_null()))
         if pa.types.is_integer(kind):
             return self._cast(values, pa.int64(), first_row, "fit in 64 bits")
-        if pa.types.is_floating(kind):  # pandas stores whole numbers so where some are missing
+        if pa.types.is_floating(kind):  # pandas does this to whole numbers if some are missing
             if (gaps := np.isnan(values)).any():
                 raise self._missing_id(first_row(gaps))
             return self._cast(values, pa.int64(), first_row, "be whole numbers or text")
@@ -250,7 +250,7 @@ def _numbers_of_text(column: pa.Array, place: Callable[[int], str], role: str) -
 
 
 def _seconds_of_moments(column: pa.Array, place: Callable[[int], str]) -> pa.Array:
-    """Return dates and moments, as such or in text, as seconds; a column of anything else as it is."""
+    """Convert dates and times, also in text, to seconds; return other columns unchanged."""
     if is_text(column.type):
         trimmed = pc.utf8_trim_whitespace(column.cast(pa.string()))
         first = next((text for text in trimmed.to_pylist() if text), "")

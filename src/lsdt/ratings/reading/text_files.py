@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 TABLES = (".csv", ".tsv", ".dat")
 JSON_LINES = (".jsonl", ".ndjson")
-MOST_LINE = 2**23  # characters: a longer line is no row, and an archive may unpack to one without an end
+# Characters: far longer than any row, because an archive may unpack to a line without an end.
+MOST_LINE = 2**23
 DAMAGE = (OSError, EOFError, zlib.error, zipfile.BadZipFile, NotImplementedError)  # while unpacking
-_LISTED = 5
+_LISTED = 5  # files named in an error, by eye
 
 
 class TextFile(NamedTuple):
@@ -40,7 +41,7 @@ class TextFile(NamedTuple):
         """Open it for Python's readers."""
         if self.member is not None:
             with zipfile.ZipFile(self.path) as archive:
-                return archive.open(self.member)  # which keeps the file of the archive open
+                return archive.open(self.member)  # keeps the archive's file open
         return cast("IO[bytes]", gzip.open(self.path)) if self.compressed else self.path.open("rb")
 
     def open_arrow(self) -> pa.NativeFile:
@@ -63,7 +64,7 @@ class TextFile(NamedTuple):
 
 
 def text_file(path: Path, any_ending: bool) -> TextFile | None:
-    """Return a file as text, or None if its ending says that it is none; `any_ending` takes it for text."""
+    """Return a file as text, or None if its ending is not that of text; `any_ending` accepts every file."""
     ending = path.suffix.lower()
     if ending == ".zip":
         return _in_archive(path, any_ending)

@@ -47,15 +47,17 @@ if TYPE_CHECKING:
     from lsdt.ratings.statistics.pairs import PairStatistics
     from lsdt.side_information import SideInformation
 
+# Values of epsilon tried, at most: 40 with very many items, when each takes a quarter of a second, else 80.
+# More would find the fewest candidates more exactly, and take longer.
 _MANY_ITEMS = 2_000
-_POINTS, _FEW_POINTS = 80, 40  # at most; fewer for many items, when each takes a quarter of a second
-_FINEST = 5e-4
+_POINTS, _FEW_POINTS = 80, 40
+_FINEST = 5e-4  # step between them: 0.002 of a rating from 1 to 5, finer than any log decides
 _LARGEST = 1.0  # no two items are further apart on the scale from 0 to 1
 NOTHING_SIMILAR = "at 1 no pair would ever be similar"
 
 
 class GridPoint(NamedTuple):
-    """An epsilon of the grid, how many items triangles leave of it, and the risk.
+    """An epsilon of the grid, how many items the triangle rule leaves there, and the risk.
 
     Both are None if its relations contradict one another.
     """
@@ -88,7 +90,7 @@ class Scan:
 
     @property
     def n_inconsistent(self) -> int:
-        """How many values lead to contradictory relations."""
+        """The number of values with contradictory relations."""
         return sum(point.by_triangles is None for point in self.points)
 
 
@@ -100,7 +102,7 @@ def scan_grid(rule: RelationRule, chances: NDArray[np.float64], most_risk: float
     rule : RelationRule
         Turns the statistics of pairs into relations.
     chances : array of float
-        The probability of every item to be the best.
+        For every item, the probability that it is the best.
     most_risk : float
         The largest accepted risk of losing the best item.
     """
@@ -124,7 +126,7 @@ def grid_of(low: float, high: float, most: int) -> list[float]:
 
 
 def point_at(rule: RelationRule, epsilon: float, chances: NDArray[np.float64]) -> GridPoint:
-    """Return what triangles leave at an epsilon, and the risk."""
+    """Return how many items the triangle rule leaves at an epsilon, and the risk."""
     related = rule.relate(epsilon)
     similar, dissimilar = (int((related.relations == word).sum()) for word in (SIMILAR, DISSIMILAR))
     unknown = rule.statistics.n_pairs - similar - dissimilar
@@ -185,7 +187,7 @@ class EpsilonSearch:
 
     @property
     def n_inconsistent(self) -> int:
-        """How many of the values tried lead to contradictory relations."""
+        """The number of values tried with contradictory relations."""
         return sum(tried.candidates is None for tried in self.path)
 
     def _repr_html_(self) -> str:
@@ -273,7 +275,7 @@ class _Trials:
 
 
 def _bracket(trials: _Trials, first: int) -> tuple[int, int]:
-    """Double until the number of candidates rises; return the last two values with any."""
+    """Double until the number of candidates rises; return the last two values that leave any."""
     before, step = None, first
     while True:
         size = trials.size(step)

@@ -1,19 +1,19 @@
-"""Ranges of very many items that need not be kept, found out with a few items that many users rated: hubs.
+"""Which ranges of very many items need not be kept, decided with the help of a few items, the hubs.
 
 10,000 items have fifty million pairs, and their ranges would take gigabytes. Every item is first compared
 with some tens of *hubs*: the items with the most ratings, and those that are rated best. All ranges of hubs
 are kept. Of the other pairs two kinds are left out.
 
 **Implied.** Let the range of hub h and item a be ``L_ha <= m_h - m_a <= U_ha``. Then two ranges of a hub
-bound every difference: ``L_hb - U_ha <= m_a - m_b <= U_hb - L_ha``. A pair whose own interval is no shorter
-than that, on either side, with whichever hub does best, says nothing new: the same means satisfy the ranges
-that are kept and all of them. Most pairs of rare items are of this kind, since few rated both, and many one
-of them and a hub.
+bound every difference: ``L_hb - U_ha <= m_a - m_b <= U_hb - L_ha``. If the pair's own
+interval is no tighter than the best of these bounds on either side, it says nothing new: the same means
+satisfy the ranges that are kept and all ranges. Most pairs of rare items are of this kind, because few users
+rated both, but many rated one of them and a hub.
 
-**Below a hub, both.** If a hub lies above a, and one above b, neither is the best, and the ranges that show
-it are kept. How far a and b are apart does not matter to which item is the best. (It could in a chain of
-ranges that leads through two such items in a row; then an item stays that all ranges together would exclude.
-Fewer ranges never exclude more: what is left out can cost an exclusion, never the best item.)
+**Below a hub, both.** If some hub lies above a, and some hub above b, neither is the best, and the ranges
+that show this are kept. How far apart a and b are does not affect which item is best. (It could, in a chain
+of ranges through two such items in a row; then an item is kept that all ranges together would exclude. Fewer
+ranges never exclude more, so leaving some out can cost an exclusion, but never the best item.)
 
 Ends are whole multiples of a grain, so their sums and differences are exact.
 """
@@ -39,9 +39,12 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-MANY_ITEMS = 2_000  # beyond, ranges that need not be kept are left out
+# Above this, ranges that need not be kept are left out. The 2 million pairs of so many items fit in memory.
+MANY_ITEMS = 2_000
+# Fewer hubs keep fewer ranges, and show fewer items to be below another. Of 119,462 ranges of 3,000 items
+# (30,000 users with 40 ratings each), 8 hubs kept 18,051, these 32 kept 59,936, and 64 kept 84,868.
 _MOST_RATED, _BEST = 24, 8
-_ERRORS = 2.0  # standard errors below the effects, by which the best are chosen
+_ERRORS = 2.0  # standard errors below the effects, by which the best are chosen: a usual lower end
 
 
 def hubs_of(items: ItemStatistics) -> NDArray[np.int32]:
@@ -55,8 +58,8 @@ def hubs_of(items: ItemStatistics) -> NDArray[np.int32]:
 class HubScreen(Screen):
     """Selects the pairs whose range is worth keeping, once the hubs have been compared with all items.
 
-    ``hubs`` ascend. `learn` comes first, with the pairs of hubs; then `worth` says of others which to keep,
-    from many threads at once. ``left_out`` counts those that have a range and are not kept.
+    ``hubs`` ascend. Call `learn` first, with the pairs of hubs; then `worth` says which other pairs to keep,
+    and may be called from many threads at once. ``left_out`` counts the ranges that are not kept.
     """
 
     hubs: NDArray[np.int32]
@@ -126,7 +129,7 @@ class HubScreen(Screen):
     def _are_implied(
         self, first: NDArray[np.int32], second: NDArray[np.int32], low: Numbers, high: Numbers
     ) -> Flags:
-        """Return which ranges say nothing that two ranges of a hub do not say."""
+        """Return which ranges are implied by two ranges of a hub."""
         least, most = np.full(len(first), -np.inf), np.full(len(first), np.inf)
         for below, above in zip(self.lows, self.highs, strict=True):
             np.maximum(least, below[second] - above[first], out=least)

@@ -1,22 +1,23 @@
-"""From the statistics of common raters to ranges: in which interval the difference of two items lies.
+"""From the statistics of common raters to ranges: intervals for the difference of two items.
 
-A similar or dissimilar pair keeps of its interval only on which side of epsilon it lies. A range keeps both
-ends, and needs no epsilon.
+A similar or dissimilar pair only records on which side of epsilon its interval lies. A range keeps both ends,
+and needs no epsilon.
 
 **Family.** The intervals are those of `relations`: all M = n (n - 1) / 2 of them hold together with
 probability `confidence`, so every range is right, and whatever follows from them.
 
-**FDR.** A pair gets a range if its interval leaves out 0: those are selected by the procedure of Benjamini
+**FDR.** A pair gets a range if its interval excludes 0: such pairs are selected by the procedure of Benjamini
 and Hochberg on the hypothesis of no difference. The R selected pairs get intervals that fail with probability
-R (1 - confidence) / M each, which leave out 0 as well. The expected share of wrong ones is then at most
+R (1 - confidence) / M each, which exclude 0 as well. The expected share of wrong ones is then at most
 1 - confidence (Benjamini and Yekutieli 2005); proven for independent or positively dependent pairs.
 ``fdr_any`` divides by 1 + 1/2 + ... + 1/M and holds under any dependence. No epsilon is searched for, so no
 users are needed to choose one.
 
 **What is left out.** Two means on the scale from 0 to 1 are at most 1 apart. An end beyond that says nothing
 and is left open; a pair both of whose ends lie beyond has no range. Up to 2,000 items nothing else is
-dropped: an interval that holds 0 orders no pair by itself, but can carry an order on (a is .3 above b, and c
-is at most .1 above b, so a is above c), and every range bounds gaps. `hubs` says what of more is dropped.
+dropped: an interval that contains 0 orders no pair by itself, but can pass an order on (a is .3 above b, and
+c is at most .1 above b, so a is above c), and every range bounds gaps. `hubs` says what is dropped beyond
+that.
 
 **Rounding.** Ends are rounded outward to whole multiples of 2^-30 of the scale. That is sound, and lets
 `lsdt.candidate_set` add them up without any further rounding.
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 BETTER, WORSE, RANGE = 2, -2, 3
-_GRAIN = 2.0**-30
+_GRAIN = 2.0**-30  # fine beside any interval, and coarse enough for sums of 2^22 ends to be exact in 53 bits
 _WIDEST = 1.0  # no two items are further apart on the scale from 0 to 1
 
 
@@ -96,12 +97,12 @@ class FoundRanges:
 
     @cached_property
     def words(self) -> NDArray[np.int8]:
-        """What each pair is: its first item better, or worse, or neither."""
+        """For each pair: whether its first item is better, worse, or neither."""
         return np.select([self.low > 0.0, self.high < 0.0], [BETTER, WORSE], RANGE).astype(np.int8)
 
     @property
     def n_ordered(self) -> int:
-        """How many pairs say which item is better."""
+        """The number of pairs that say which item is better."""
         return int((self.words != RANGE).sum())
 
     @cached_property
@@ -124,7 +125,7 @@ class FoundRanges:
 
 
 def family_ranges(statistics: PairStatistics, intervals: DifferenceIntervals) -> FoundRanges:
-    """Return the interval of every listed pair, where it says anything."""
+    """Return the interval of every listed pair, except those wider than the scale."""
     widths = intervals.half_widths(statistics.raters, statistics.difference, statistics.variance)
     found = FoundRanges(statistics, widths)
     said = np.isfinite(found.low) | np.isfinite(found.high)

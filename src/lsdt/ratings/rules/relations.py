@@ -37,12 +37,14 @@ if TYPE_CHECKING:
     from lsdt.ratings.statistics.pairs import PairStatistics
 
 SIMILAR, DISSIMILAR = 1, -1  # 0 is unknown
-_ROUNDING = 1e-9  # as a part of epsilon: ratings have few decimals, so distances often fall on a limit
+# As a share of epsilon: above the rounding of floats, and below any real difference. Ratings have few
+# decimals, so distances often fall exactly on a limit.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Screen:
-    """Selects the pairs that may be decided at some epsilon between two limits; others need not be kept.
+    """Selects the pairs that some epsilon between two limits may decide; others need not be kept.
 
     An engine that cannot call it row by row may keep more: every pair for which, with ``w = quantile *
     sqrt(variance / raters)``, either ``abs(difference) + w < high`` or ``abs(difference) - w > low``.
@@ -62,7 +64,7 @@ class Screen:
 
     @property
     def quantile(self) -> float:
-        """The least number of standard errors in half an interval."""
+        """The smallest possible half-width of an interval, in standard errors."""
         return self.intervals.least_quantile
 
 

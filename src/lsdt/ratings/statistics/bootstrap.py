@@ -1,30 +1,30 @@
-"""How much the intervals of all pairs of items must allow for their number: a multiplier bootstrap.
+"""A multiplier bootstrap: how wide the intervals of all pairs must be to hold together.
 
-Bonferroni lets each of M intervals fail with probability error / M, as if no two had anything in common. But
-pairs share items and users, and their errors go together: those of (a, b), (b, c) and (a, c) are two numbers,
-not three. The bootstrap finds out how far the largest of all errors really goes.
+Bonferroni lets each of M intervals fail with probability error / M, as if all were unrelated. But pairs share
+items and users, so their errors are correlated: those of (a, b), (b, c) and (a, c) are two numbers, not
+three. The bootstrap estimates how large the largest of all errors really gets.
 
 Let ``d_up`` be the difference that user u gives pair p, ``D_p`` its mean and ``S_p`` the sum of ``(d_up -
 D_p)^2`` over the users of the pair. A draw gives every user a standard normal weight ``e_u``, the same for
 all pairs: users are what is independent. Then ``t_p = sum of e_u (d_up - D_p) / sqrt(S_p)`` is standard
-normal, and the t of two pairs are correlated as their errors are. The quantile q of the largest ``|t_p|`` at
-1 - error says how far a normal error of any pair goes; it is that of one interval that fails with
-probability ``2 P(N > q)``. That is the level at which every pair then gets its interval. (Chernozhukov,
+normal, and the t of two pairs are correlated as their errors are. Let q be the quantile of the largest
+``|t_p|`` at 1 - error. An interval with this quantile fails with probability ``2 P(N > q)``, and that is the
+level at which every pair gets its interval. (Chernozhukov,
 Chetverikov and Kato, Annals of Statistics 2013, prove that such quantiles are right as the number of users
 grows, for a number of pairs that may grow far faster.)
 
-**Few common raters.** The bootstrap sees normal errors and estimates how they correlate. With few raters
-neither is good. So the bootstrap decides one number only, the level; the interval of a pair at that level is
-that of `intervals`: Student's quantile for its own number of raters, and the guard against a small variance.
-And pairs with fewer than 100 common raters, or whose raters all agree, are none of its business: they keep
-Bonferroni's level error / M and use up their share of the error. The others have the rest, error times their
-share of all pairs. By the sum of the two, all intervals hold together at the level asked for.
+**Few common raters.** The bootstrap assumes normal errors and estimates how they correlate. With few raters
+neither works well. So the bootstrap only decides the level; the interval of a pair at that level is that of
+`intervals`, with Student's quantile for its own number of raters and the guard against a small variance.
+Pairs with fewer than 100 common raters, or whose raters all agree, are left out: they keep Bonferroni's level
+error / M and use up their share of the error. The others get the rest, error times their share of all pairs.
+The two shares add up to the error, so all intervals hold together at the requested level.
 
 **Few draws.** Of B draws the quantile is the ceil((B + 1) (1 - error))-th smallest, which is exceeded by a
-further draw with probability error at most. If B is too small for that, and never else, Bonferroni's level is
-all there is. The level is never below Bonferroni's and never above that of a single interval.
+further draw with probability error at most. If B is too small for that, and only then, Bonferroni's level is
+used. The level is never below Bonferroni's and never above that of a single interval.
 
-It takes a multiplication per draw, user and pair that the user rated.
+The cost is one multiplication per draw, user and pair that the user rated.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ if TYPE_CHECKING:
     from lsdt.ratings.log import RatingLog
     from lsdt.ratings.statistics.pairs import PairStatistics
 
+# By rule of thumb: with fewer raters, errors are not normal enough for the bootstrap, see above.
 FEW_RATERS = 100
+# The 95% quantile is then the 974th, and is exceeded with probability 0.05 give or take 0.007. On a log of
+# Jester's size all draws took 20 s on two busy cores. Those made at a time fill 4 cache lines for each pair.
 _DRAWS, _AT_A_TIME = 1024, 64
 _FEWER = "use interval='student', or fewer items (min_ratings or top of read_log)"
 
@@ -102,7 +105,7 @@ def largest_errors(log: RatingLog, listed: PairStatistics, seed: int, draws: int
 
 
 def _level(largest: NDArray[np.float64], error: float) -> float:
-    """Return the level of one interval that reaches as far as the largest of all errors, at 1 - error."""
+    """Return the level of a single interval as wide as the largest of all errors, at 1 - error."""
     from scipy.special import ndtr
 
     place = ceil((len(largest) + 1) * (1.0 - error))

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 KINDS = ("student", "bernstein")
-_MOST_RATERS = 2**16  # beyond, the quantile for this many serves, which is slightly too large
+# With more raters, the quantile for this many is used, which is slightly too large (by 0.01% at delta 1e-6).
+_MOST_RATERS = 2**16
 
 
 @lru_cache(maxsize=16)
@@ -74,7 +75,7 @@ class DifferenceIntervals:
 
     @property
     def least_quantile(self) -> float:
-        """The least number of standard errors in a half-width, for any number of raters."""
+        """The smallest possible half-width in standard errors, for any number of raters."""
         from scipy.special import ndtri
 
         if self.kind == "student":

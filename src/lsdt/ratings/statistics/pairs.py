@@ -33,17 +33,21 @@ if TYPE_CHECKING:
     Worth = Callable[["_PairColumns"], NDArray[np.bool_]]
     Keep = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
 
-_BYTES = 28.0  # a pair
+_BYTES = 28.0  # a pair: three numbers of 4 bytes and two of 8
 _FEWER = "ask for more common raters with min_raters, or say which epsilon"
-_PARTS = 16  # per core, at most, so that all cores finish at about the same time
+_PARTS = 16  # per core, at most: cores finish within a sixteenth of one another; more parts cost more passes
 
 
 class Blocks(NamedTuple):
     """How the work is cut up.
 
-    At most `cells` pairs are added up at a time: what a core's own cache holds. With up to `few_items` items,
-    all sums are in the cache whatever their order. With fewer than `items_in_part`, going through all users
-    costs more than their pairs.
+    At most `cells` pairs are added up at a time: 3 MB, about what a core's own cache holds. With up to
+    `few_items` items, all sums fit in the cache in any order, and items are not sorted. With fewer than
+    `items_in_part`, going through all users costs more than their pairs.
+
+    Measured on two cores. 2,000 items and 1.2 million ratings: 0.18 s, with cells of 2^13 0.34, 2^15 and 2^19
+    0.23, 2^20 0.41. 256 items and 2.4 million ratings: 0.09 s unsorted, 0.20 sorted; 1,000 items: 0.39 and
+    0.30.
     """
 
     cells: int = 2**17
@@ -135,8 +139,8 @@ def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = Non
     min_raters : int
         Pairs with fewer common raters are left out.
     keep : callable, optional
-        ``keep(raters, difference, variance)`` says of arrays of pairs which are worth keeping. There may be
-        very many pairs: 28 bytes each.
+        ``keep(raters, difference, variance)`` takes arrays of pairs and returns which are worth keeping.
+        There may be very many pairs, 28 bytes each.
 
     Examples
     --------
@@ -156,7 +160,7 @@ def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = Non
 def compare_items(
     log: RatingLog, min_raters: int, keep: Keep | None = None, blocks: Blocks = _USUAL_BLOCKS
 ) -> PairStatistics:
-    """Compare every pair of items, in blocks on all cores; how they are cut changes nothing."""
+    """Compare every pair of items, in blocks on all cores; the blocks do not affect the result."""
     rows = _rows(log, blocks.few_items)
     worth = None if keep is None else _by_numbers(keep)
     found = _compare_all(rows, (0, log.n_items), min_raters, worth, blocks)
@@ -166,10 +170,10 @@ def compare_items(
 def compare_by_hubs(
     log: RatingLog, min_raters: int, screen: HubScreen, blocks: Blocks = _USUAL_BLOCKS
 ) -> PairStatistics:
-    """Compare some items with all others, and then the others, keeping what the first leave to know."""
+    """Compare some items with all others first, and then the others as far as these leave them open."""
     hubs = screen.hubs
     rows = _rows(log, 0, hubs)
-    with without_progress():  # it is the rest that takes long
+    with without_progress():  # the second step takes longest
         found = _compare_all(rows, (0, len(hubs)), min_raters, _by_numbers(screen), blocks)
     screen.learn(_joined(log, rows, list(found)))
     found += _compare_all(
@@ -185,7 +189,7 @@ def _by_numbers(keep: Keep) -> Worth:
 def _compare_all(
     rows: _Rows, items: tuple[int, int], min_raters: int, worth: Worth | None, blocks: Blocks
 ) -> list[tuple[_PairColumns, int]]:
-    """Compare a range of items with all later ones; return the pairs and how many there were, by part."""
+    """Compare a range of items with all later ones; return, by part, the pairs and how many were compared."""
     parts = list(_parts(rows, items, blocks.items_in_part))
     pool = ThreadPoolExecutor(available_cores())
     try:
@@ -196,7 +200,7 @@ def _compare_all(
 
 
 def _joined(log: RatingLog, rows: _Rows, found: list[tuple[_PairColumns, int]]) -> PairStatistics:
-    """Join the pairs of all parts, ascending; the list is emptied, so that its memory is free."""
+    """Join the pairs of all parts, ascending; empty the list to free its memory."""
     compared = sum(n_compared for _, n_compared in found)
     parts = [columns for columns, _ in found]
     found.clear()
@@ -260,7 +264,7 @@ def _parts(rows: _Rows, items: tuple[int, int], items_in_part: int) -> Iterator[
 def _compare(
     rows: _Rows, part: tuple[int, int], min_raters: int, worth: Worth | None, cells: int
 ) -> tuple[_PairColumns, int]:
-    """Compare the items of a part with all later ones, in the order of users whatever the part."""
+    """Compare the items of a part with all later ones, always in the order of users."""
     n_items = len(rows.names)
     room = max(cells, n_items - part[0])
     sums, found = np.zeros(3 * room), _room_for(room)

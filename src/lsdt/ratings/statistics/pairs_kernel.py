@@ -48,7 +48,7 @@ def later_ratings(starts: Array, items: Array, n_items: int) -> Array:
 
 @compiled
 def rows_from(starts: Array, items: Array, item: int) -> Array:
-    """Return where in the row of every user the items from `item` on begin."""
+    """Return, for every user, the place in their row where the items from `item` on begin."""
     place = np.empty(len(starts) - 1, np.int64)
     for user in range(len(starts) - 1):
         low, high = starts[user], starts[user + 1]
@@ -76,7 +76,7 @@ def add_block(
         end = starts[user + 1]
         at = place[user]
         while at < end and items[at] < last:
-            # Unsigned places spare the check for negative ones: a third of the time of this loop.
+            # Unsigned indices avoid the check for negative ones, a third of the time of this loop.
             row = (items[at] - first) * width - 3 * first
             rating = ratings[at]
             for later in range(at + 1, end):

@@ -1,8 +1,8 @@
 """How items are ranked by their ratings, and how good each is at least.
 
-Items are ranked by the very numbers that are shown, so what is said of the first item must allow for its
-having been chosen among all. Of 1,000 items with 40 ratings each, the largest of 1,000 ordinary 95% lower
-ends is mostly too high.
+Items are ranked by the same numbers that are shown, so a statement about the first item must allow for its
+having been selected. With 1,000 items of 40 ratings each, the largest of 1,000 ordinary 95% lower ends is
+usually too high.
 
 **Shrunk effects.** The best guess of a quality is its effect, moved towards the mean of all items by as much
 as chance explains: ``m + tau^2 / (tau^2 + e^2) (effect - m)``. The spread tau of the true qualities is that
@@ -11,10 +11,10 @@ their number less one. Here e is the standard error of an item of average varian
 would do harm: ratings that happen to agree give a high effect and a small error at once.
 
 **Lower ends that hold together.** Each of K lower ends may fail with probability (1 - level) / K, so that all
-hold with probability `level`, whichever is looked at: also that of the item shown first. They are
+hold together with probability `level`, including that of the item ranked first. They are
 Student's, with each item's variance estimated from its own ratings and four more of average variance. A
-guard as in `intervals` against few and coarse ratings would be valid whatever their distribution, and too
-wide to be of use: docs/handbook/ratings.md has what these lower ends were worth on logs with a known truth.
+guard as in `intervals` against few and coarse ratings would be valid for every distribution, but too wide to
+be useful. docs/handbook/ratings.md reports how often these lower ends hold on logs with known truth.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lsdt.ratings.statistics.items import ItemStatistics
 
 _ADDED = 4.0  # ratings of average variance; chosen on synthetic logs, other seeds than those reported
-_HALVINGS = 60
+_HALVINGS = 60  # an interval of length 1 is halved to a float's precision (53 bits), with some to spare
 
 
 def shrunk_effects(items: ItemStatistics) -> NDArray[np.float64]:
@@ -81,8 +81,7 @@ def _spread(effects: NDArray[np.float64], variances: NDArray[np.float64]) -> tup
 def lower_ends(items: ItemStatistics, level: float) -> NDArray[np.float64]:
     """Return lower ends of all qualities that hold together with probability `level`.
 
-    No lower end is above the shrunk effect: the least that a quality can be is no more than what it likely
-    is.
+    Lower ends are cut off at the shrunk effect, which is the likely quality.
     """
     from scipy.special import stdtrit
 
