@@ -64,7 +64,7 @@ def _parameters(parameters: list[dict[str, Any]]) -> Iterator[str]:
 def _messages(schema: dict[str, Any]) -> Iterator[str]:
     yield "## Messages"
     yield ""
-    yield "Errors are of the kind [`Problem`](#message-problem), as `application/problem+json`."
+    yield "Errors are of the kind [`ProblemDetails`](#message-problemdetails), as `application/problem+json`."
     yield ""
     for name, message in sorted(schema["components"]["schemas"].items()):
         yield from (f"(message-{name.lower()})=", f"### `{name}`", "")
