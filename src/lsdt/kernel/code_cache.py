@@ -43,7 +43,7 @@ PACKAGE = Path(__file__).resolve().parent.parent
 _MAGIC = b"lsdt code 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _WAIT_SECONDS = 60.0  # most functions are compiled in a second, none in a minute
-_POLL_SECONDS = 0.02
+_POLL_SECONDS = 0.02  # short beside a compilation, long beside a look at a file
 _PLACES = 2**30  # in the file of those who compile
 _LEFT_BEHIND_SECONDS = 3600.0  # a temporary file older than this belongs to a process that died
 

@@ -38,7 +38,7 @@ _41 = np.uint64(41)
 _45 = np.uint64(45)
 _8 = np.uint64(8)
 _LAYER = np.uint64(255)
-_TO_UNIT = 2.0**-53
+_TO_UNIT = 2.0**-53  # floats have 53 bits
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)

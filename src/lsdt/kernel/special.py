@@ -13,7 +13,7 @@ from lsdt.kernel.jit import compiled, inlined
 GAUSSIAN = 0
 BERNOULLI = 1
 _MOST_STEPS = 100  # a dozen are the most seen; what is left then is still right of the root
-_TINY = 1e-300
+_TINY = 1e-300  # stands for 0 as a divisor (Lentz)
 _HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 FAMILIES = {"gaussian": GAUSSIAN, "bernoulli": BERNOULLI}
 

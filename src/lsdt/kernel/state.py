@@ -52,7 +52,7 @@ class Allowed(NamedTuple):
     flags: Array
 
 
-STREAM_WORDS = 4
+STREAM_WORDS = 4  # the state of xoshiro256++
 _FRONT = 2 * STREAM_WORDS
 
 # What a field is made of, and which are arrays.

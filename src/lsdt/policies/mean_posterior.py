@@ -39,16 +39,16 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-_SEED = 21
-_MOST_DRAWS, _FEWEST_DRAWS = 500, 200
+_SEED = 21  # any: the same agent draws the same means
+_MOST_DRAWS, _FEWEST_DRAWS = 500, 200  # shares read off are right to some .02 to .04
 _ENTRIES = 25_000  # draws times arms: more take longer than half a second
-_WIDER = 1.1
+_WIDER = 1.1  # the box reaches a little beyond the means found; by eye
 _ATTEMPTS = 40  # to find means that satisfy all relations; on random relations 1 in 3 succeeds
 _MOST_SWEEPS = 2_000  # of one attempt to fit means into [0, 1]
 _PRIOR_SWEEPS = 5  # between two draws of the prior
 _SWEEPS, _LAST_SWEEPS = 2, 5  # after each step, and after the last
 _LEAST_EFFECTIVE = 0.5  # the share of draws that a step must leave, by their weights
-_HALVINGS = 40
+_HALVINGS = 40  # of the step between 0 and 1: to 1e-12
 
 
 class MeanPrior(NamedTuple):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsdt.kernel import RewardModel
     from lsdt.side_information import Adjacency, SideInformation
 
-MOST_ROUNDS = 10**15
+MOST_ROUNDS = 10**15  # counts up to here are exact in floats
 _MOST_PAIRS = 2 * 10**8  # similar pairs that a policy walks along
 
 _REASONS = {

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from lsdt.kernel import Allowed, Array, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
-_FINEST = 2.0**-40
+_FINEST = 2.0**-40  # indices are rounded to this, so that equal ones tie whatever the course of the solver
 
 
 class LsdtClosureState(NamedTuple):

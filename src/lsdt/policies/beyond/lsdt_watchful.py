@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 _MOST_STEPS = 60  # towards the largest q; where these do not do, the price is flat within rounding
 _MOST_SECANTS = 150  # one in three halves, so that these do for any price
-_SAME = 1e-10
-_CLOSE = 1e-14
+_SAME = 1e-10  # prices closer than this are one, far below what a reward changes
+_CLOSE = 1e-14  # a bracket this narrow, relative to its end, is a point
 
 
 class WatchfulState(NamedTuple):

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from lsdt.kernel import Allowed, Array, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
-_FINEST = 2.0**-36
+_FINEST = 2.0**-36  # costs are rounded to this, so that equal ones tie whatever the course of the solver
 _EDGE = 1e-4  # no draw of a mean is nearer to 0 or 1: it would be out after one reward
 _NOTHING = 60.0  # a draw that costs more has no weight
 

@@ -17,9 +17,9 @@ import numpy as np
 from lsdt.kernel import BERNOULLI, compiled, divergence, inlined
 from lsdt.policies.parts.gap_rows import Row, term_of
 
-_MOST_STEPS = 200
-_PRECISION = 1e-12
-_BELOW_ONE = 1.0 - 2.0**-53
+_MOST_STEPS = 200  # a safety net: Newton steps that fall back to halving take a few dozen at most
+_PRECISION = 1e-12  # of costs, which are compared with log t: rounding is some 1e-14
+_BELOW_ONE = 1.0 - 2.0**-53  # the largest float below 1
 
 
 @inlined

@@ -32,10 +32,10 @@ from lsdt.policies.parts.mixture_evidence import (
     seen_of,
 )
 
-_SLACK = 1e-8
+_SLACK = 1e-8  # far above rounding, far below what changes a choice: bounds stay bounds
 _DEPTH = 0.03  # how far below the least evidence the two tangents meet
-_MOST_SWITCHES = 8
-_FINEST = 2.0**-36
+_MOST_SWITCHES = 8  # of the leader in one round; a safety net against going round in circles
+_FINEST = 2.0**-36  # evidence is rounded to this, so that equal evidence ties
 
 
 def tangent_fields(n_arms: int) -> dict[str, Any]:

@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-N_DRAWS = 500
+N_DRAWS = 500  # shares read off are right to some .02
 MOST_CANDIDATES = 1_000  # draws and bounds of more would fill memory, and take seconds to make
 _MOST_ARMS = 400  # that are drawn, unless there are more candidates: others would tell little more
-_FEWEST_ARMS = 200
+_FEWEST_ARMS = 200  # that are drawn, where there are so many: neighbours of candidates tell most
 _SWEEPS = 5  # between two draws
 _MOST_VISITS = 100_000_000  # of relations, in all sweeps: half a second
 MOST_REPAIRS = 200  # sweeps
-_SEED = 20
-_STRICTLY = 1.0 - 1e-9
-_WIDER = 1.1
+_SEED = 20  # any: the same policy draws the same means
+_STRICTLY = 1.0 - 1e-9  # similar means are less than epsilon apart, by the tolerance of relations
+_WIDER = 1.1  # the box reaches a little beyond the means found; by eye
 
 
 def draws_of(found: CandidateSet, bounded: bool) -> Floats:

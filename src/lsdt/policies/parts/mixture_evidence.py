@@ -52,9 +52,9 @@ from lsdt.policies.parts.gap_rows import row_of, rows_of, term_of
 if TYPE_CHECKING:
     from lsdt.candidates import MutualBounds
 
-_MOST_STEPS = 200
+_MOST_STEPS = 200  # a safety net: Newton steps that fall back to halving take a few dozen at most
 _LOG_PI = math.log(math.pi)  # log B(1/2, 1/2)
-NOBODY = -1
+NOBODY = -1  # in place of an arm
 # Relations compare floats with a tolerance of 1e-9: bounds give way by as much.
 _GIVE = 1e-9
 SETTLED = 1.0 + 1e-8
