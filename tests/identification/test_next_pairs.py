@@ -122,9 +122,9 @@ def test_bad_values():
     with pytest.raises(InvalidInput, match="two different arms"):
         inquiry.tell(2, 2, "similar")
     distinct = lsdt.SideInformation(3, [(0, 1)], [(1, 2)], epsilon=(0.1, 0.2))
-    with pytest.raises(InvalidInput, match="say what answers are about"):
+    with pytest.raises(InvalidInput, match="say which threshold the answers refer to"):
         lsdt.next_pairs(distinct)
-    with pytest.raises(Unsupported, match="ask about its candidates"):
+    with pytest.raises(Unsupported, match="Ask about the candidates"):
         lsdt.next_pairs(lsdt.from_means(np.linspace(0.0, 1.0, 2_001), 0.1), answers="range")
 
 

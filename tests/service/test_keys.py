@@ -349,7 +349,7 @@ def test_keys_on_the_command_line(tmp_path, capsys):
         (["add", "--role", "king"], "role must be"),
         (["remove"], "remove takes the id"),
         (["remove", "77"], "there is no key '77'"),
-        (["open", "77"], "open take none"),
+        (["open", "77"], "open take no id"),
         (["add", "--role", "read", "--experiment", "food"], "there is no experiment 'food'"),
     ):
         assert main(["keys", *words, *store]) == 2

@@ -207,7 +207,7 @@ def test_when_no_small_set_is_found_all_arms_are_told():
     conflict = conflict_among(side, *failed(side), Reach(sizes=(), most_arms=0, most_listed=1))
     assert conflict.relations == ()
     assert "no small set was found" in contradiction_message(conflict, 1)
-    assert "what is known of 4 arms" in str(conflict)
+    assert "what is known about 4 arms" in str(conflict)
 
 
 def test_a_set_closed_under_reasons_is_shrunk():

@@ -67,7 +67,7 @@ def orders_in(grower, number):
 def look(grower, number):
     reference, n_pairs = grower._pick_reference(number, True), len(grower.codes.dissimilar) // 2
     known = grower.codes, grower.classes, grower.frame, number, reference, n_pairs
-    return sweeps.look_everywhere(*known, never)
+    return sweeps.sweep_all(*known, never)
 
 
 @pytest.mark.parametrize("most_logged", [0, 100_000], ids=["without a log", "with a log"])
