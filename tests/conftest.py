@@ -79,6 +79,27 @@ def shared_work(nodeid):
     return next((room for room in ROOMS if path.startswith(f"tests/{room}/")), nodeid)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def compiles_in_place():
+    """Compile what has become hot at once: a compiler beside the tests would make them depend on its pace."""
+
+    def prepare(function, arguments):
+        from lsdt.kernel import compiler, jit
+
+        with jit.compiling_is(True):
+            compiler.compile_for(function, arguments)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lsdt.kernel.beside.prepare", prepare)
+        yield
+
+
+@pytest.fixture
+def always_compiled(monkeypatch):
+    """Compile at the first call, as ``LSDT_JIT=always`` does."""
+    monkeypatch.setattr("lsdt.kernel.jit.jit_mode", lambda: "always")
+
+
 @pytest.fixture
 def postgresql_url():
     """A database without any tables of lsdt."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import lsdt
+from lsdt.kernel import jit
 from lsdt.kernel.drivers import RunTotals, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
@@ -205,18 +207,33 @@ print(json.dumps(words_of_all()))
 """
 
 
-def test_compiled_equals_plain_python():
-    """The same functions, run by the Python interpreter alone, make the same choices, bit for bit."""
+def test_compiled_equals_plain_python(monkeypatch):
+    """Compiled, interpreted, or now this and now that: the same choices, states and evidence, bit for bit."""
     answer = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PLAIN.format(tests=str(ROOT / "tests"))],
-        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        env={**os.environ, "LSDT_JIT": "never"},
         capture_output=True,
         text=True,
         check=True,
     )
     plain = json.loads(answer.stdout)
+    monkeypatch.setattr("lsdt.kernel.jit.jit_mode", lambda: "always")
     for name, compiled in words_of_all().items():
         assert plain[name] == compiled, name
+    monkeypatch.setattr(jit.TieredFunction, "__call__", in_either_tier(random.Random(0)))
+    for name, changing in words_of_all().items():
+        assert plain[name] == changing, name
+
+
+def in_either_tier(rng):
+    """Return a way to call kernels that changes its tier at random, between any two calls."""
+
+    def call(function, *arguments):
+        if jit._THREAD.interpreting:
+            return function.plain(*arguments)
+        return function.compile(arguments) if rng.random() < 0.5 else function.interpret(arguments)
+
+    return call
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

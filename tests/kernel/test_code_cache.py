@@ -24,20 +24,23 @@ from numba.core.serialize import dumps
 
 import lsdt
 from lsdt.errors import CacheWarning
-from lsdt.kernel import code_cache
-from lsdt.kernel.jit import compiled, sources_stamp
+from lsdt.kernel import cache_files, code_cache
+from lsdt.kernel.jit import compiled
+from lsdt.kernel.stamps import PACKAGE, sources_stamp
 
 DECIDE = Path(__file__).with_name("decide.py")
-SOURCE = code_cache.PACKAGE.parent
+SOURCE = PACKAGE.parent
 THREE = ("ucb1", "moss", "ts_gaussian")  # quickly compiled
 
-pytestmark = pytest.mark.skipif(
-    bool(numba.config.DISABLE_JIT), reason="nothing is compiled, so there is no code to keep"
-)
+pytestmark = [
+    pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled, so there is no code to keep"),
+    pytest.mark.usefixtures("always_compiled"),
+]
 
 
 def start(*arguments, cache=None, source=SOURCE, **variables):
-    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONWARNINGS": "ignore", **variables}
+    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONWARNINGS": "ignore", "LSDT_JIT": "always"}
+    environment |= variables
     if cache is not None:
         environment["NUMBA_CACHE_DIR"] = str(cache)
     command = [sys.executable, str(DECIDE), *map(str, arguments)]
@@ -55,7 +58,7 @@ def answer(process):
 @pytest.fixture(scope="module")
 def interpreted():
     """What the Python interpreter decides, without a compiler or a cache."""
-    return answer(start(*THREE, NUMBA_DISABLE_JIT="1"))
+    return answer(start(*THREE, LSDT_JIT="never"))
 
 
 def wait_until(condition):
@@ -118,6 +121,7 @@ def test_where_nothing_is_writable_it_runs_and_says_so_once(tmp_path):
         (folder / "__pycache__").touch()
     nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/caches", "NUMBA_CACHE_DIR": ""}
     environment = {**os.environ, **nowhere, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment["LSDT_JIT"] = "always"
     code = """
         import numpy as np
         from lsdt.kernel.arrays import ascending
@@ -136,9 +140,9 @@ class Kept:
 
     def __init__(self, folder, monkeypatch):
         self.folder = folder
-        monkeypatch.setattr(code_cache, "cache_folders", lambda: [folder])
-        monkeypatch.setattr(code_cache, "_warned", False)
-        code_cache.writable_folder.cache_clear()
+        monkeypatch.setattr(cache_files, "cache_folders", lambda: [folder])
+        monkeypatch.setattr(cache_files, "_warned", False)
+        cache_files.writable_folder.cache_clear()
 
     def double(self):
         @compiled
@@ -150,7 +154,7 @@ class Kept:
     def hits(self):
         function = self.double()
         assert function(21.0) == 42.0
-        return sum(function.stats.cache_hits.values())
+        return sum(function.dispatcher.stats.cache_hits.values())
 
     def files(self):
         return sorted(self.folder.glob("*.code"))
@@ -159,7 +163,7 @@ class Kept:
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
     yield Kept(tmp_path / "kept", monkeypatch)
-    code_cache.writable_folder.cache_clear()
+    cache_files.writable_folder.cache_clear()
 
 
 def test_code_is_found_again(kept):
@@ -179,7 +183,7 @@ def test_no_damage_to_a_file_goes_unnoticed(kept):
         damaged = bytearray(whole)
         damaged[place // 8] ^= 1 << (place % 8)
         path.write_bytes(damaged)
-        assert code_cache._read(path, _key_in(whole)) is None
+        assert cache_files.read_code(path, _key_in(whole)) is None
     for length in (0, 5, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:length])
         assert kept.hits() == 0
@@ -187,7 +191,7 @@ def test_no_damage_to_a_file_goes_unnoticed(kept):
 
 
 def _key_in(content):
-    start = len(code_cache._MAGIC)
+    start = len(cache_files.MAGIC)
     length = int.from_bytes(content[start : start + 4], "big")
     return content[start + 4 : start + 4 + length]
 
@@ -236,8 +240,8 @@ def test_a_folder_that_is_read_only_now_is_still_read(kept, monkeypatch):
     def refuse(**place):
         raise PermissionError(place)
 
-    monkeypatch.setattr(code_cache.tempfile, "TemporaryFile", refuse)
-    code_cache.writable_folder.cache_clear()
+    monkeypatch.setattr(cache_files.tempfile, "TemporaryFile", refuse)
+    cache_files.writable_folder.cache_clear()
     assert kept.hits() == 1
 
 
@@ -245,7 +249,7 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(kept, monkeypatch):
     def full(path, content):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(code_cache, "_write", full)
+    monkeypatch.setattr(cache_files, "write_code", full)
     with pytest.warns(CacheWarning, match="No space left.*NUMBA_CACHE_DIR"):
         assert kept.hits() == 0
     assert kept.hits() == 0  # a second warning would be an error
@@ -253,10 +257,10 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(kept, monkeypatch):
 
 HOLDER = """
 from pathlib import Path
-from lsdt.kernel import code_cache
-code_cache.cache_folders = lambda: [Path({folder!r})]
+from lsdt.kernel import cache_files
+cache_files.cache_folders = lambda: [Path({folder!r})]
 for _ in range(2):
-    lock = code_cache.CompileLock(b"same")
+    lock = cache_files.CompileLock(b"same")
     print(lock.acquire(), flush=True)
     input()
     lock.release()
@@ -278,7 +282,7 @@ def test_who_needs_the_same_code_waits_for_whoever_compiles_it(kept):
 
         for end in (go_on, holder.kill):
             assert holder.stdout.readline() == "False\n"
-            other, same = code_cache.CompileLock(b"other"), code_cache.CompileLock(b"same")
+            other, same = cache_files.CompileLock(b"other"), cache_files.CompileLock(b"same")
             assert not other.acquire()
             other.release()
             with ThreadPoolExecutor(1) as pool:
@@ -297,7 +301,7 @@ def test_a_lock_is_released_with_the_compilation_even_if_that_fails(kept):
     with pytest.raises(numba.core.errors.TypingError):
         function({})
     assert function(21.0) == 42.0
-    assert function._cache._locks == []
+    assert function.dispatcher._cache._locks == []
 
 
 MODULE = """
@@ -349,7 +353,7 @@ def test_every_built_in_policy_has_a_stamp():
 def test_no_two_processes_give_their_code_the_same_names():
     """Numba begins to number with 1: code that two processes kept would clash in a third."""
     code = (
-        "import lsdt.kernel.jit; from numba.core.bytecode import FunctionIdentity as made; "
+        "import lsdt.kernel.compiler; from numba.core.bytecode import FunctionIdentity as made; "
         "print(next(made._unique_ids))"
     )
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}

@@ -55,21 +55,22 @@ lsdt.policies.register(lsdt.policies.Specification(
 
 # What the policy needs beside itself is compiled already; the policy is kept in a folder of its own.
 BEGIN = """
-import sys
+import os, sys
+os.environ["LSDT_JIT"] = "always"
 from pathlib import Path
 import lsdt
-from lsdt.kernel import code_cache
+from lsdt.kernel import cache_files
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 sys.path.insert(0, "")
 side, stream = lsdt.SideInformation(5), new_stream(0)
-code_cache.cache_folders = lambda: [Path("kept")]
-code_cache.writable_folder.cache_clear()
+cache_files.cache_folders = lambda: [Path("kept")]
+cache_files.writable_folder.cache_clear()
 """
 DECIDE = """
 import stubborn
 ready = lsdt.Policy("stubborn").begin(side, RewardModel("gaussian", 1.), 9, stream)
-print(ready.player.select(), sum(ready.player.entries.select.stats.cache_hits.values()))
+print(ready.player.select(), sum(ready.player.entries.select.dispatcher.stats.cache_hits.values()))
 """
 
 # Two studies with one policy, which is compiled once: the first plays an arm that there is not.

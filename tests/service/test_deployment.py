@@ -46,8 +46,8 @@ def test_both_write_nowhere_but_to_their_volume():
     for text in (CONTAINER, service["ExecStart"]):
         assert store in text
     for text in (CONTAINER, service["Environment"]):
-        assert f"NUMBA_CACHE_DIR={state}/" in text
         assert "PYTHONDONTWRITEBYTECODE=1" in text
+    assert f"NUMBA_CACHE_DIR={state}/" in service["Environment"]
     assert service["DynamicUser"] == "yes"
     assert service["ProtectSystem"] == "strict"
     assert service["StateDirectory"] == "lsdt"
@@ -56,3 +56,12 @@ def test_both_write_nowhere_but_to_their_volume():
     stages = CONTAINER.split("\nFROM ")
     assert stages[-1].index("USER lsdt") < stages[-1].index("CMD ")
     assert f"VOLUME {state}" in stages[-1]
+
+
+def test_a_container_starts_with_compiled_code_and_its_volume_holds_data_only():
+    build, final = CONTAINER.split("\nFROM ")[-2:]
+    folder = re.search(r"ENV NUMBA_CACHE_DIR=(\S+)", build)[1]
+    assert "lsdt compile" in build
+    assert f"NUMBA_CACHE_DIR={folder}" in final
+    assert folder.startswith("/opt/lsdt/")  # copied from the stage that builds
+    assert "COPY --from=build /opt/lsdt /opt/lsdt" in final

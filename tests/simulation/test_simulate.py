@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import os
 import subprocess
 import sys
 import time
@@ -378,9 +379,12 @@ import lsdt
 problem = lsdt.problems.given([.1, .5, .9], lsdt.from_means([.1, .5, .9], .5))
 result = lsdt.simulate(problem, ["moss", lsdt.Policy("moss", on="paper")], 20, 3, n_jobs=1)
 entry = lsdt.policies.registry.specification_of("moss").entries().play
-print(len(entry.signatures))
+print(len(entry.dispatcher.signatures))
 """
-    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    environment = {**os.environ, "LSDT_JIT": "always"}
+    answer = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    )
     assert answer.stdout.split() == ["1"]
 
 

@@ -48,6 +48,7 @@ _MOST_KEPT = 4  # answers: as told, pending decisions at 0, at 1, and at 0 for t
 # How likely rewards that fit right relations are to look as if they did not. Less would go on trusting wrong
 # relations for longer.
 _DOUBT = 1e-3
+_ERRORS_APART = 3.0  # standard errors between two means that draws tell apart; the draws are not independent
 
 
 class Standing(NamedTuple):
@@ -261,6 +262,23 @@ class Posterior(NamedTuple):
             first, second = (part[~drawn][:_MOST_COMPARED] for part in free_posterior(standing, order))
             chances *= _chances_below(means[:, 0], first, second, standing.rewards.family == "bernoulli")
         return float(chances.mean())
+
+    def with_leader(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return arms in the order of their means, but with the one to recommend first.
+
+        Means are known up to the error of the draws. Of the arms that are behind by no more than that, it is
+        the one that is best in the most draws: an arm that relations exclude is never so.
+        """
+        drawn = order[np.isin(order, self.arms)]
+        if not len(drawn) or drawn[0] != order[0]:
+            return order
+        means = self.draws[:, np.searchsorted(self.arms, drawn)]
+        behind = means[:, :1] - means
+        errors = behind.std(axis=0) / np.sqrt(len(behind))
+        shares = np.bincount(means.argmax(axis=1), minlength=len(drawn))
+        shares[behind.mean(axis=0) > _ERRORS_APART * errors] = -1
+        leader = drawn[shares.argmax()]
+        return np.concatenate([[leader], order[order != leader]])
 
 
 class Posteriors:

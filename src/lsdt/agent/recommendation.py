@@ -213,7 +213,7 @@ def recommendation(agent: Held, n_runners_up: int) -> Recommendation:
     if standing.scores is not None:  # plain means say little under heavy tails
         means = np.nan_to_num(standing.scores[alive], nan=-math.inf)
     # An arm of which nothing is known is no recommendation.
-    order = alive[np.lexsort((-means, ~found.is_known[alive]))]
+    order = found.with_leader(alive[np.lexsort((-means, ~found.is_known[alive]))])
     with agent.held():  # intervals that hold at all times may be of a later one
         best, *others = _estimates(learner, found, order[: n_runners_up + 1], plays)
     certainty = certainty_of(learner, standing, order)

@@ -17,6 +17,7 @@ from lsdt._progress import on_compilation
 from lsdt.cli import (
     build,
     candidates,
+    compile_ahead,
     explore,
     identify,
     keys,
@@ -50,6 +51,7 @@ COMMANDS = {
     "next-pairs": next_pairs,
     "serve": serve,
     "keys": keys,
+    "compile": compile_ahead,
 }
 
 
@@ -76,7 +78,8 @@ def build_parser() -> argparse.ArgumentParser:
         "  lsdt simulate --policies lsdt_csi ucb1 ts\n"
         "  lsdt identify --p-similar .5 --p-dissimilar .5 --delta .01\n"
         "  lsdt next-pairs side.parquet --until 10\n"
-        "  lsdt serve\n\n"
+        "  lsdt serve\n"
+        "  lsdt compile ucb1\n\n"
         "some messages name options as in Python: max_wrong=2 is --max-wrong 2\n"
         f"exit codes: 0 done, {INTERNAL_ERROR} an error of lsdt itself; the others are those of each command",
     )

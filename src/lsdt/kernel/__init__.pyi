@@ -5,7 +5,9 @@ from .arrays import (
     copy_table as copy_table,
     least_of as least_of,
 )
+from .cache_files import writable_folder as writable_folder
 from .checksums import checksum as checksum
+from .compile_clock import compile_seconds as compile_seconds
 from .drivers import (
     Entries as Entries,
     ReplayLog as ReplayLog,
@@ -15,7 +17,8 @@ from .drivers import (
     define_rule as define_rule,
     entries_of as entries_of,
 )
-from .jit import Array as Array, compile_seconds as compile_seconds, compiled as compiled, inlined as inlined
+from .graphs import Links as Links
+from .jit import Array as Array, compile_ahead as compile_ahead, compiled as compiled, inlined as inlined
 from .memory import (
     available_memory as available_memory,
     readable_bytes as readable_bytes,
@@ -53,6 +56,18 @@ from .rewards import (
     Tail as Tail,
     draw_recorded as draw_recorded,
     draw_reward as draw_reward,
+)
+from .safe_math import (
+    nearest_multiple as nearest_multiple,
+    ratio as ratio,
+    safe_exp as safe_exp,
+    safe_expm1 as safe_expm1,
+    safe_log as safe_log,
+    safe_log1p as safe_log1p,
+    safe_pow as safe_pow,
+    safe_sqrt as safe_sqrt,
+    whole_above as whole_above,
+    whole_below as whole_below,
 )
 from .samples import evenly_spread as evenly_spread
 from .special import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +12,22 @@ from lsdt.kernel.jit import Array, compiled
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_PRIME = np.uint64(0x9FB21C651E98DF25)  # odd: multiplying by it loses nothing
+_FACTOR = 0x9FB21C651E98DF25
+_PRIME = np.uint64(_FACTOR)  # odd: multiplying by it loses nothing
 _SHIFT = np.uint64(32)
 
 
-@compiled
+def _digest_plain(words: Array, lanes: Array) -> None:
+    """Do the same with Python's whole numbers, whose products do not overflow."""
+    mixed, whole = lanes.tolist(), len(words) // 4 * 4
+    for at, word in enumerate(words.tolist()):
+        lane = at % 4 if at < whole else 0
+        value = (mixed[lane] ^ word) * _FACTOR & 0xFFFFFFFFFFFFFFFF
+        mixed[lane] = value ^ (value >> 32)
+    lanes[:] = np.array(mixed, np.uint64)
+
+
+@partial(compiled, plain=_digest_plain)
 def _digest(words: Array, lanes: Array) -> None:
     """Mix words into four lanes; each step is a bijection of its lane, so no single change cancels out."""
     a, b, c, d = lanes[0], lanes[1], lanes[2], lanes[3]

@@ -14,16 +14,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import INLINED, Array, compiled_for, inlined, sources_stamp
+from lsdt.kernel.jit import Array, compiled_for, inlined
 from lsdt.kernel.random import Purpose
 from lsdt.kernel.rewards import RECORDED_LAW, draw_recorded, draw_reward
+from lsdt.kernel.stamps import sources_stamp
 from lsdt.kernel.state import Allowed, allowed_of, state_of, stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    _Stamp = Callable[[], str | None]
 
 
 _POLICY, _TOSS = int(Purpose.POLICY), int(Purpose.TOSS)
@@ -38,7 +40,7 @@ class PolicyFunctions(NamedTuple):
     asked: Callable[..., None] | None
 
 
-_RULES: dict[type, PolicyFunctions] = {}
+RULES: dict[type, PolicyFunctions] = {}
 
 
 def define_rule(
@@ -53,7 +55,7 @@ def define_rule(
     rule = PolicyFunctions(
         *(getattr(function, "py_func", function) for function in functions)
     )  # `@njit` is not needed
-    if _RULES.setdefault(state_class, rule) != rule:
+    if RULES.setdefault(state_class, rule) != rule:
         raise InvalidInput(
             f"two policies share the class of state {state_class.__name__}; each needs a class of its own"
         )
@@ -61,44 +63,24 @@ def define_rule(
 
 def select_arm(state: Any, allowed: Allowed, stream: Array) -> int:
     """Return the arm that the policy of this state plays next, of those that are allowed."""
-    return _RULES[type(state)].select(state, allowed, stream)
+    return RULES[type(state)].select(state, allowed, stream)
 
 
 def learn(state: Any, arm: int, reward: float, stream: Array) -> None:
     """Tell the policy of this state a reward."""
-    _RULES[type(state)].update(state, arm, reward, stream)
+    RULES[type(state)].update(state, arm, reward, stream)
 
 
 def count_ask(state: Any, arm: int, allowed: Allowed, stream: Array) -> None:
     """Tell the policy of this state, which must count asks, that it was asked and chose an arm."""
-    asked = _RULES[type(state)].asked
+    asked = RULES[type(state)].asked
     assert asked is not None
     asked(state, arm, allowed, stream)
 
 
-@overload(select_arm, jit_options=INLINED, strict=False)
-def _compiled_select(state: Any, allowed: Any, stream: Any) -> Callable[..., int]:
-    return _RULES[state.instance_class].select
-
-
-@overload(learn, jit_options=INLINED, strict=False)
-def _compiled_learn(state: Any, arm: Any, reward: Any, stream: Any) -> Callable[..., None]:
-    return _RULES[state.instance_class].update
-
-
-@overload(count_ask, jit_options=INLINED, strict=False)
-def _compiled_count(state: Any, arm: Any, allowed: Any, stream: Any) -> Callable[..., None] | None:
-    return _RULES[state.instance_class].asked
-
-
 def score_arm(state: Any, arm: int) -> float:
     """Return what the policy of this state thinks of an arm: its index, or the mean of its posterior."""
-    return _RULES[type(state)].score(state, arm)
-
-
-@overload(score_arm, jit_options=INLINED, strict=False)
-def _compiled_score(state: Any, arm: Any) -> Callable[..., float]:
-    return _RULES[state.instance_class].score
+    return RULES[type(state)].score(state, arm)
 
 
 _NO_STARTS, _NO_REWARDS = np.zeros(1, np.int64), np.zeros(0)
@@ -200,11 +182,15 @@ class Entries(NamedTuple):
 @cache
 def entries_of(state_class: type) -> Entries:
     """Return the compiled functions of the policy with this class of state."""
-    functions = [function for function in _RULES[state_class] if function is not None]
-    return _entries(state_class, sources_stamp(state_class, *functions))
+    functions = [function for function in RULES[state_class] if function is not None]
+    return _entries(state_class, cache(lambda: sources_stamp(state_class, *functions)))
 
 
-def _entries(state_class: type, stamp: str | None) -> Entries:
+# How much interpreted work a round is, in the unit of `TieredFunction`: numbers read.
+_ROUND = 10
+
+
+def _entries(state_class: type, stamp: _Stamp) -> Entries:
     return Entries(
         _select_entry(state_class, stamp),
         _play_entry(state_class, stamp),
@@ -215,11 +201,11 @@ def _entries(state_class: type, stamp: str | None) -> Entries:
 
 
 def _counts_asks(state_class: type) -> bool:
-    return _RULES[state_class].asked is not None
+    return RULES[state_class].asked is not None
 
 
-def _select_entry(state_class: type, stamp: str | None) -> Any:
-    @compiled_for(state_class, stamp)
+def _select_entry(state_class: type, stamp: _Stamp) -> Any:
+    @compiled_for(state_class, stamp, lambda *arguments: _ROUND * len(arguments[4]))
     def select(buffer: Array, offsets: Array, round_: int, everything: bool, flags: Array) -> int:
         stream = stream_of(buffer, round_, _POLICY)
         return select_arm(state_of(state_class, buffer, offsets), allowed_of(everything, flags), stream)
@@ -227,8 +213,8 @@ def _select_entry(state_class: type, stamp: str | None) -> Any:
     return select
 
 
-def _asked_entry(state_class: type, stamp: str | None) -> Any:
-    @compiled_for(state_class, stamp)
+def _asked_entry(state_class: type, stamp: _Stamp) -> Any:
+    @compiled_for(state_class, stamp, lambda *arguments: _ROUND * len(arguments[4]))
     def asked(buffer: Array, offsets: Array, round_: int, everything: bool, flags: Array, arm: int) -> None:
         stream = stream_of(buffer, round_, _POLICY)
         count_ask(state_of(state_class, buffer, offsets), arm, allowed_of(everything, flags), stream)
@@ -236,10 +222,10 @@ def _asked_entry(state_class: type, stamp: str | None) -> Any:
     return asked
 
 
-def _play_entry(state_class: type, stamp: str | None) -> Any:
+def _play_entry(state_class: type, stamp: _Stamp) -> Any:
     counts_asks = _counts_asks(state_class)  # a constant to the compiler, which drops the branch
 
-    @compiled_for(state_class, stamp)
+    @compiled_for(state_class, stamp, lambda *arguments: _ROUND * (arguments[-1] + len(arguments[2])))
     def play(
         buffer: Array, offsets: Array, flags: Array, setting: Setting, totals: RunTotals, rounds: int
     ) -> None:
@@ -280,8 +266,8 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
     return play
 
 
-def _score_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
-    @compiled_for(state_class, stamp)
+def _score_entries(state_class: type, stamp: _Stamp) -> tuple[Any, Any]:
+    @compiled_for(state_class, stamp, lambda *arguments: _ROUND * (arguments[-1] + len(arguments[3])))
     def count_choices(
         buffer: Array, offsets: Array, everything: bool, flags: Array, stream: Array, draws: int
     ) -> Array:
@@ -293,7 +279,7 @@ def _score_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
                 counts[chosen] += 1
         return counts
 
-    @compiled_for(state_class, stamp)
+    @compiled_for(state_class, stamp, lambda *arguments: _ROUND * arguments[-1])
     def scores(buffer: Array, offsets: Array, n_arms: int) -> Array:
         copy = buffer.copy()  # a policy may keep what it works out
         values = np.empty(n_arms)
@@ -304,10 +290,10 @@ def _score_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
     return count_choices, scores
 
 
-def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+def _log_entries(state_class: type, stamp: _Stamp) -> tuple[Any, Any]:
     counts_asks = _counts_asks(state_class)
 
-    @compiled_for(state_class, stamp)
+    @compiled_for(state_class, stamp, lambda *arguments: _ROUND * (arguments[-1] + len(arguments[2])))
     def replay(
         buffer: Array, offsets: Array, flags: Array, replay_log: ReplayLog, trace: ReplayTrace, rounds: int
     ) -> None:
@@ -342,7 +328,7 @@ def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
             gone += 1
         clock[0], clock[1] = answered, gone
 
-    @compiled_for(state_class, stamp)
+    @compiled_for(state_class, stamp, lambda *arguments: _ROUND * len(arguments[4]) + len(arguments[0]) // 20)
     def teach(
         buffer: Array, offsets: Array, rounds: Array, purpose: int, arms: Array, rewards: Array
     ) -> None:

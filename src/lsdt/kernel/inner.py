@@ -56,3 +56,7 @@ class InnerCompiler(CompilerBase):
         state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)  # type: ignore[no-untyped-call]
         state.library.enable_object_caching()
         return [DefaultPassBuilder.define_nopython_pipeline(state)]  # type: ignore[no-untyped-call]
+
+
+# The options of a function that only compiled code calls.
+INNER: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.jit import Array, compiled, inlined, interpreted_as
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,7 +162,46 @@ def _ziggurat() -> tuple[Array, Array, Array]:
 _WIDTH, _INSIDE, _HEIGHT = _ziggurat()
 
 
-@inlined
+# The interpreter's versions work on Python's whole numbers.
+_WORD = 2**64 - 1
+
+
+def _splitmix_plain(start: int, number: int) -> int:
+    word = (int(start) + int(number) * 0x9E3779B97F4A7C15) & _WORD
+    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & _WORD
+    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & _WORD
+    return word ^ (word >> 31)
+
+
+def _begin_round_plain(key: Array, stream: Array, round_: int, purpose: int) -> None:
+    number = int(round_) * 16 + int(purpose)
+    for i, word in enumerate(key.tolist()):
+        stream[i] = _splitmix_plain(word, number)
+
+
+def _next_word_plain(stream: Array) -> int:
+    s0, s1, s2, s3 = stream.tolist()
+    total = (s0 + s3) & _WORD
+    word: int = (((total << 23) | (total >> 41)) + s0) & _WORD
+    s2 ^= s0
+    s3 ^= s1
+    stream[0] = s0 ^ s3
+    stream[1] = s1 ^ s2
+    stream[2] = s2 ^ (s1 << 17) & _WORD
+    stream[3] = ((s3 << 45) | (s3 >> 19)) & _WORD
+    return word
+
+
+def _uniform_plain(stream: Array) -> float:
+    return (_next_word_plain(stream) >> 11) * _TO_UNIT
+
+
+def _pair_coin_plain(key: int, arm_a: int, arm_b: int) -> int:
+    low, high = sorted((int(arm_a), int(arm_b)))
+    return _splitmix_plain(key, (low << 32) + high) >> 11
+
+
+@interpreted_as(_splitmix_plain)
 def _splitmix(start: np.uint64, number: np.uint64) -> np.uint64:
     """Return one output of the SplitMix64 generator that starts somewhere."""
     word = start + number * _GOLDEN
@@ -171,7 +210,7 @@ def _splitmix(start: np.uint64, number: np.uint64) -> np.uint64:
     return word ^ (word >> _31)
 
 
-@inlined
+@interpreted_as(_begin_round_plain)
 def begin_round(key: Array, stream: Array, round_: int, purpose: int) -> None:
     """Set a stream to its beginning in one round, for one purpose."""
     number = np.uint64(round_) * _ROOM + np.uint64(purpose)
@@ -179,7 +218,7 @@ def begin_round(key: Array, stream: Array, round_: int, purpose: int) -> None:
         stream[i] = _splitmix(key[i], number)
 
 
-@inlined
+@interpreted_as(_next_word_plain)
 def next_word(stream: Array) -> np.uint64:
     """Return 64 random bits and advance the stream."""
     s0, s1, s2, s3 = stream[0], stream[1], stream[2], stream[3]
@@ -195,7 +234,7 @@ def next_word(stream: Array) -> np.uint64:
     return word
 
 
-@inlined
+@interpreted_as(_uniform_plain)
 def uniform(stream: Array) -> float:
     """Return a number from 0 (included) to 1 (excluded)."""
     return float(np.int64(next_word(stream) >> _11)) * _TO_UNIT
@@ -207,7 +246,23 @@ def below(stream: Array, count: int) -> int:
     return int(uniform(stream) * count)
 
 
-@inlined
+def _normal_plain(stream: Array) -> float:
+    while True:
+        word = _next_word_plain(stream)
+        layer = word & 255
+        sign = 1.0 - 2.0 * ((word >> 8) & 1)
+        share = (word >> 11) * _TO_UNIT
+        x = share * float(_WIDTH[layer])
+        if share < _INSIDE[layer]:
+            return sign * x
+        if layer == 0:
+            return sign * _normal_tail(stream)
+        edge = float(_HEIGHT[layer])
+        if edge + _uniform_plain(stream) * (float(_HEIGHT[layer + 1]) - edge) < math.exp(-0.5 * x * x):
+            return sign * x
+
+
+@interpreted_as(_normal_plain)
 def normal(stream: Array) -> float:
     """Return a standard normal number."""
     while True:
@@ -291,7 +346,7 @@ def coin_threshold(probability: float) -> int:
     return math.ceil(probability * 2.0**53)
 
 
-@inlined
+@interpreted_as(_pair_coin_plain)
 def pair_coin(key: np.uint64, arm_a: int, arm_b: int) -> int:
     """Return the coin of an unordered pair as an integer that is uniform on 0 .. 2**53 - 1."""
     low = np.uint64(min(arm_a, arm_b))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from lsdt._html import fields_card
 from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.random import below, gamma, normal, uniform
+from lsdt.kernel.safe_math import safe_log, safe_pow, safe_sqrt
 
 GAUSSIAN_LAW = 0
 BERNOULLI_LAW = 1
@@ -71,13 +71,13 @@ def draw_recorded(starts: Array, values: Array, arm: int, stream: Array) -> floa
 def _draw_unusual(law: int, mean: float, scale: float, shape: float, stream: Array) -> float:
     """Return a reward of the other laws, which are not merged into the rounds of every policy."""
     if law == STUDENT_T_LAW:
-        return mean + scale * normal(stream) / math.sqrt(gamma(stream, 0.5 * shape) / (0.5 * shape))
+        return mean + scale * normal(stream) / safe_sqrt(gamma(stream, 0.5 * shape) / (0.5 * shape))
     if law == LAPLACE_LAW:  # the difference of two exponentials
-        return mean + scale * math.log((1.0 - uniform(stream)) / (1.0 - uniform(stream)))
+        return mean + scale * safe_log((1.0 - uniform(stream)) / (1.0 - uniform(stream)))
     if law == EXPONENTIAL_LAW:
-        return mean - scale * (math.log(1.0 - uniform(stream)) + 1.0)
+        return mean - scale * (safe_log(1.0 - uniform(stream)) + 1.0)
     # Pareto with tail exponent `shape` above 1, moved so that its mean is `mean`.
-    return mean + scale * (math.pow(1.0 - uniform(stream), -1.0 / shape) - shape / (shape - 1.0))
+    return mean + scale * (safe_pow(1.0 - uniform(stream), -1.0 / shape) - shape / (shape - 1.0))
 
 
 @inlined

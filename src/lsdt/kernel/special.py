@@ -9,11 +9,14 @@ from __future__ import annotations
 import math
 
 from lsdt.kernel.jit import compiled, inlined
+from lsdt.kernel.safe_math import safe_exp, safe_expm1, safe_log, safe_log1p, safe_pow, safe_sqrt
 
 GAUSSIAN = 0
 BERNOULLI = 1
 _MOST_STEPS = 100  # a dozen are the most seen; what is left then is still right of the root
 _TINY = 1e-300  # stands for 0 as a divisor (Lentz)
+_ROOT_TWO = math.sqrt(2.0)
+_ROOT_TAU = math.sqrt(2.0 * math.pi)
 _HALF_LOG_TAU = 0.5 * math.log(2.0 * math.pi)
 FAMILIES = {"gaussian": GAUSSIAN, "bernoulli": BERNOULLI}
 
@@ -25,9 +28,9 @@ def bernoulli_divergence(p: float, q: float) -> float:
     q = min(max(q, 0.0), 1.0)
     total = 0.0
     if p > 0.0:
-        total += p * math.log(p / q) if q > 0.0 else math.inf
+        total += p * safe_log(p / q) if q > 0.0 else math.inf
     if p < 1.0:
-        total += (1.0 - p) * math.log((1.0 - p) / (1.0 - q)) if q < 1.0 else math.inf
+        total += (1.0 - p) * safe_log((1.0 - p) / (1.0 - q)) if q < 1.0 else math.inf
     return max(total, 0.0)
 
 
@@ -36,7 +39,8 @@ def divergence(family: int, p: float, q: float, variance: float) -> float:
     """Return KL(p, q), p and q the means of two rewards of one family."""
     if family == BERNOULLI:
         return bernoulli_divergence(p, q)
-    return (p - q) * (p - q) / (2.0 * variance)
+    apart = float(p - q)
+    return apart * apart / (2.0 * float(variance))
 
 
 @inlined
@@ -44,7 +48,7 @@ def upper_mean(family: int, mean: float, level: float, variance: float) -> float
     """Return the largest q with KL(mean, q) <= level, level >= 0."""
     if family == BERNOULLI:
         return bernoulli_upper(mean, level)
-    return mean + math.sqrt(2.0 * variance * level)
+    return mean + safe_sqrt(2.0 * variance * level)
 
 
 @inlined
@@ -57,18 +61,18 @@ def bernoulli_upper(mean: float, level: float) -> float:
     p = min(max(mean, 0.0), 1.0)
     if p >= 1.0 or level <= 0.0:
         return p
-    constant = (1.0 - p) * math.log1p(-p)
+    constant = (1.0 - p) * safe_log1p(-p)
     if p > 0.0:
-        constant += p * math.log(p)
-    q = min(p + math.sqrt(0.5 * level), -math.expm1((constant - level) / (1.0 - p)))
+        constant += p * safe_log(p)
+    q = min(p + safe_sqrt(0.5 * level), -safe_expm1((constant - level) / (1.0 - p)))
     if q <= p:
         return p
     for _ in range(_MOST_STEPS):
         if q >= 1.0:
             break
-        excess = constant - level - (1.0 - p) * math.log1p(-q)
+        excess = constant - level - (1.0 - p) * safe_log1p(-q)
         if p > 0.0:
-            excess -= p * math.log(q)
+            excess -= p * safe_log(q)
         if excess <= 0.0:
             break
         lower = q - excess * q * (1.0 - q) / (q - p)
@@ -102,7 +106,7 @@ def log_gamma(x: float) -> float:
     while x < 8.0:
         lifted *= x
         x += 1.0
-    return (x - 0.5) * math.log(x) - x + _HALF_LOG_TAU + _stirling_rest(x) - math.log(lifted)
+    return (x - 0.5) * safe_log(x) - x + _HALF_LOG_TAU + _stirling_rest(x) - safe_log(lifted)
 
 
 @inlined
@@ -112,26 +116,32 @@ def beta_cdf(x: float, a: float, b: float) -> float:
         return 0.0
     if x >= 1.0:
         return 1.0
-    front = math.exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * math.log(x) + b * math.log1p(-x))
+    if not (a > 0.0 and b > 0.0):  # which a damaged state may hold
+        return math.nan
+    front = safe_exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * safe_log(x) + b * safe_log1p(-x))
     if x < (a + 1.0) / (a + b + 2.0):
         return front * _fraction(x, a, b) / a
     return 1.0 - front * _fraction(1.0 - x, b, a) / b
 
 
 @inlined
+def _not_zero(x: float) -> float:
+    return x if abs(x) > _TINY else _TINY
+
+
+@inlined
 def _fraction(x: float, a: float, b: float) -> float:
     c = 1.0
-    d = 1.0 - (a + b) * x / (a + 1.0)
-    d = 1.0 / (d if abs(d) > _TINY else _TINY)
+    d = 1.0 / _not_zero(1.0 - (a + b) * x / (a + 1.0))
     value = d
     for m in range(1, 10_000):
         step = m * (b - m) * x / ((a + 2.0 * m - 1.0) * (a + 2.0 * m))
-        d = 1.0 / (1.0 + step * d)
-        c = 1.0 + step / c
+        d = 1.0 / _not_zero(1.0 + step * d)
+        c = _not_zero(1.0 + step / c)
         value *= d * c
         step = -(a + m) * (a + b + m) * x / ((a + 2.0 * m) * (a + 2.0 * m + 1.0))
-        d = 1.0 / (1.0 + step * d)
-        c = 1.0 + step / c
+        d = 1.0 / _not_zero(1.0 + step * d)
+        c = _not_zero(1.0 + step / c)
         value *= d * c
         if abs(d * c - 1.0) < 1e-15:
             break
@@ -141,6 +151,8 @@ def _fraction(x: float, a: float, b: float) -> float:
 @inlined
 def beta_quantile(share: float, a: float, b: float) -> float:
     """Return the x with I_x(a, b) = share: Newton steps kept inside a shrinking bracket; a, b at least 1."""
+    if not (a > 0.0 and b > 0.0):  # which a damaged state may hold: any number ends the searches
+        return 0.5
     low, high = 0.0, 1.0
     x = a / (a + b)
     scale = log_gamma(a + b) - log_gamma(a) - log_gamma(b)
@@ -150,8 +162,8 @@ def beta_quantile(share: float, a: float, b: float) -> float:
             high = x
         else:
             low = x
-        log_density = scale + (a - 1.0) * math.log(x) + (b - 1.0) * math.log1p(-x)
-        step = excess * math.exp(-log_density) if log_density > -600.0 else math.inf
+        log_density = scale + (a - 1.0) * safe_log(x) + (b - 1.0) * safe_log1p(-x)
+        step = excess * safe_exp(-log_density) if log_density > -600.0 else math.inf
         closer = x - step
         if not low < closer < high:
             closer = 0.5 * (low + high)
@@ -178,11 +190,11 @@ def normal_isf(share: float) -> float:
 def _normal_upper(share: float) -> float:
     if share <= 0.0:
         return math.inf
-    t = math.sqrt(-2.0 * math.log(share))
+    t = safe_sqrt(-2.0 * safe_log(share))
     top = 2.515517 + t * (0.802853 + t * 0.010328)
     z = t - top / (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)))
     for _ in range(2):
-        density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+        density = safe_exp(-0.5 * z * z) / _ROOT_TAU
         ratio = (normal_sf(z) - share) / density
         z += ratio / (1.0 - 0.5 * z * ratio)
     return z
@@ -191,7 +203,7 @@ def _normal_upper(share: float) -> float:
 @inlined
 def normal_sf(z: float) -> float:
     """Return the probability that a standard normal number exceeds z."""
-    return 0.5 * math.erfc(z / math.sqrt(2.0))
+    return 0.5 * math.erfc(z / _ROOT_TWO)
 
 
 @compiled
@@ -215,7 +227,7 @@ def log_beta(a: float, b: float) -> float:
     small, large = min(a, b), max(a, b)
     if large < 20.0:
         return log_gamma(small) + log_gamma(large) - log_gamma(small + large)
-    rise = (large - 0.5) * math.log1p(small / large) + small * math.log(small + large) - small
+    rise = (large - 0.5) * safe_log1p(small / large) + small * safe_log(small + large) - small
     return log_gamma(small) - rise - _stirling_rest(small + large) + _stirling_rest(large)
 
 
@@ -228,25 +240,25 @@ def beta_low_quantile(share: float, a: float, b: float) -> float:
     The start is the normal approximation, or what is left of it: I_x <= x^a / (a B(a, b)).
     """
     if a == 1.0:
-        return -math.expm1(math.log1p(-share) / b)
+        return -safe_expm1(safe_log1p(-share) / b)
     if b == 1.0:
-        return math.pow(share, 1.0 / a)
+        return safe_pow(share, 1.0 / a)
     scale = -log_beta(a, b)
-    log_share = math.log(share)
-    log_x = (log_share + math.log(a) - scale) / a
-    mean, deviation = a / (a + b), math.sqrt(a * b / (a + b + 1.0)) / (a + b)
+    log_share = safe_log(share)
+    log_x = (log_share + safe_log(a) - scale) / a
+    mean, deviation = a / (a + b), safe_sqrt(a * b / (a + b + 1.0)) / (a + b)
     near = mean - normal_isf(share) * deviation
-    if near > math.exp(log_x):
-        log_x = math.log(near)
+    if near > safe_exp(log_x):
+        log_x = safe_log(near)
     for step in range(_MOST_STEPS):
-        x = math.exp(log_x)
+        x = safe_exp(log_x)
         fraction = _fraction(x, a, b)
-        excess = scale + a * log_x + b * math.log1p(-x) + math.log(fraction / a) - log_share
+        excess = scale + a * log_x + b * safe_log1p(-x) + safe_log(fraction / a) - log_share
         change = excess * (1.0 - x) * fraction / a
         log_x -= change
         if abs(change) < 1e-10 or (step > 0 and change > 0.0):
             break
-    return math.exp(log_x)
+    return safe_exp(log_x)
 
 
 @compiled
@@ -262,9 +274,9 @@ def beta_exceeds(share: float, a: float, b: float, other: float) -> bool:
         return False
     tosses = a + b - 1.0
     if a - 1.0 < tosses * other and share > 0.0:
-        bound = b * math.log(b / (tosses * (1.0 - other)))
+        bound = b * safe_log(b / (tosses * (1.0 - other)))
         if a > 1.0:
-            bound += (a - 1.0) * math.log((a - 1.0) / (tosses * other))
-        if bound >= -math.log(share):
+            bound += (a - 1.0) * safe_log((a - 1.0) / (tosses * other))
+        if bound >= -safe_log(share):
             return False
     return beta_cdf(1.0 - other, b, a) > share

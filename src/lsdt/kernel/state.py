@@ -22,20 +22,17 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numba.core import types
-from numba.extending import intrinsic, overload
-from numba.np.arrayobj import make_array, populate_array
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import INLINED, Array, inlined
+from lsdt.kernel.jit import Array, inlined
 from lsdt.kernel.random import begin_round
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 Real: TypeAlias = float
 Whole: TypeAlias = int
@@ -56,7 +53,7 @@ STREAM_WORDS = 4  # the state of xoshiro256++
 _FRONT = 2 * STREAM_WORDS
 
 # What a field is made of, and which are arrays.
-_ELEMENTS = {
+ELEMENTS = {
     "Real": np.float64,
     "Whole": np.int64,
     "Reals": np.float64,
@@ -64,7 +61,7 @@ _ELEMENTS = {
     "FixedReals": np.float64,
     "FixedWholes": np.int64,
 }
-_ARRAYS = ("Reals", "Wholes", "FixedReals", "FixedWholes")
+ARRAYS = ("Reals", "Wholes", "FixedReals", "FixedWholes")
 _KINDS = (
     "Real, Whole (parameters), Reals, Wholes (arrays that change), FixedReals or FixedWholes (tables), or "
     "the class of another typing.NamedTuple of such fields"
@@ -98,7 +95,7 @@ class Packed(NamedTuple):
 def field_kinds(state_class: type) -> dict[str, str]:
     """Return the declared kind of every field by its name, fields of nested states by dotted names."""
     kinds: dict[str, str] = {}
-    for name, kind in _declared(state_class).items():
+    for name, kind in declared_fields(state_class).items():
         if isinstance(kind, str):
             kinds[name] = kind
         else:
@@ -107,7 +104,7 @@ def field_kinds(state_class: type) -> dict[str, str]:
 
 
 @cache
-def _declared(state_class: type) -> dict[str, str | type]:
+def declared_fields(state_class: type) -> dict[str, str | type]:
     """Return the kind of every field or its class, or say which declaration is not understood."""
     declared = getattr(state_class, "__annotations__", {})
     names: tuple[str, ...] = getattr(state_class, "_fields", ())
@@ -121,7 +118,7 @@ def _declared(state_class: type) -> dict[str, str | type]:
     for name in names:
         kind = _name_of(declared[name])
         nested = declared[name] if isinstance(declared[name], type) else known.get(kind)
-        if kind in _ELEMENTS:
+        if kind in ELEMENTS:
             found[name] = kind
         elif isinstance(nested, type) and hasattr(nested, "_fields") and nested is not state_class:
             found[name] = nested
@@ -145,7 +142,7 @@ def _name_of(annotation: Any) -> str:
 def _values(state: Any) -> list[Any]:
     """Return what is in the fields of a state, in the order of `field_kinds`."""
     values: list[Any] = []
-    for value, kind in zip(state, _declared(state.__class__).values(), strict=True):
+    for value, kind in zip(state, declared_fields(state.__class__).values(), strict=True):
         if isinstance(kind, str):
             values.append(value)
         else:
@@ -155,7 +152,7 @@ def _values(state: Any) -> list[Any]:
 
 def _made_of(state_class: type, values: Iterator[Any]) -> Any:
     """Return the state with these values in its fields, in the order of `field_kinds`."""
-    kinds = _declared(state_class).values()
+    kinds = declared_fields(state_class).values()
     return state_class(*(next(values) if isinstance(kind, str) else _made_of(kind, values) for kind in kinds))
 
 
@@ -170,7 +167,7 @@ def check_values(state: Any, state_class: type, whole: str = "") -> None:
             f"prepare must return a {state_class.__name__}{place}, as declared; got {type(state).__name__}"
         )
     values: dict[str, Any] = state._asdict()  # type: ignore[attr-defined]
-    for (name, value), kind in zip(values.items(), _declared(state_class).values(), strict=True):
+    for (name, value), kind in zip(values.items(), declared_fields(state_class).values(), strict=True):
         field = f"field {name!r} of {state_class.__name__}"
         if not isinstance(kind, str):
             check_values(value, kind, field)
@@ -205,11 +202,11 @@ def copy_state(state: Any) -> Any:
     """Return a state of its own with the same content, to call compiled code with: tables are not copied."""
     fields: list[Any] = []
     for value, kind in zip(_values(state), field_kinds(state.__class__).values(), strict=True):
-        element: Any = _ELEMENTS[kind]
+        element: Any = ELEMENTS[kind]
         if kind.startswith("Fixed"):
             fields.append(np.ascontiguousarray(value, element).ravel())
         else:
-            fields.append(np.array(value, element) if kind in _ARRAYS else element(value))
+            fields.append(np.array(value, element) if kind in ARRAYS else element(value))
     return _made_of(state.__class__, iter(fields))
 
 
@@ -297,49 +294,12 @@ def view_of(buffer: Array, first: int, last: int, kind: Any) -> Array:
     return buffer[first:last].view(kind)
 
 
-def _view(context: Any, builder: Any, view_type: Any, first: Any, length: Any) -> Any:
-    """Write the code that makes an array of so many numbers from a place on."""
-    view = make_array(view_type)(context, builder)  # type: ignore[no-untyped-call]
-    size = context.get_constant(types.intp, 1 if view_type.dtype is types.boolean else 8)
-    populate_array(  # type: ignore[no-untyped-call]
-        view,
-        data=builder.bitcast(first, view.data.type),
-        shape=[length],
-        strides=[size],
-        itemsize=size,
-        meminfo=None,
-    )
-    return view._getvalue()
-
-
-@intrinsic(prefer_literal=False)
-def _bare_view(_context: Any, buffer: Any, first: Any, last: Any, kind: Any) -> Any:
-    """Make an array out of a place and a length alone.
-
-    A slice takes negative ends and steps into account and counts its references: many times as much code, in
-    every entry of every policy and for each field. No view outlives the call that was given the buffer.
-    """
-    view_type = types.Array(kind.instance_type, 1, "C")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        words = make_array(signature.args[0])(context, builder, arguments[0])  # type: ignore[no-untyped-call]
-        first = builder.gep(words.data, [arguments[1]])
-        return _view(context, builder, view_type, first, builder.sub(arguments[2], arguments[1]))
-
-    return view_type(buffer, types.intp, types.intp, kind), generate
-
-
-@overload(view_of, jit_options=INLINED, strict=False)
-def _compiled_view_of(buffer: Any, first: Any, last: Any, kind: Any) -> Callable[..., Any]:
-    return lambda buffer, first, last, kind: _bare_view(buffer, first, last, kind)  # type: ignore[call-arg]
-
-
 def state_of(kind: Any, buffer: Array, offsets: Array) -> Any:
     """Return the state of class `kind` as views into a buffer; compiled code calls it too."""
     fields = []
     for at, each in enumerate(field_kinds(kind).values(), start=1):
-        view = view_of(buffer, offsets[at], offsets[at + 1], _ELEMENTS[each])
-        fields.append(view if each in _ARRAYS else view[0])
+        view = view_of(buffer, offsets[at], offsets[at + 1], ELEMENTS[each])
+        fields.append(view if each in ARRAYS else view[0])
     return _made_of(kind, iter(fields))
 
 
@@ -355,49 +315,3 @@ def stream_of(buffer: Array, round_: int, purpose: int) -> Array:
     stream = view_of(buffer, STREAM_WORDS, _FRONT, np.uint64)
     begin_round(view_of(buffer, 0, STREAM_WORDS, np.uint64), stream, round_, purpose)
     return stream
-
-
-def _type_of(state_class: type) -> Any:
-    """Return the type of a state in compiled code."""
-    fields: list[Any] = []
-    for kind in _declared(state_class).values():
-        if isinstance(kind, str):
-            element = types.float64 if _ELEMENTS[kind] is np.float64 else types.int64
-            fields.append(types.Array(element, 1, "C") if kind in _ARRAYS else element)
-        else:
-            fields.append(_type_of(kind))
-    return types.BaseTuple.from_types(fields, state_class)  # type: ignore[no-untyped-call]
-
-
-@intrinsic(prefer_literal=False)
-def _read_state(_context: Any, kind: Any, buffer: Any, offsets: Any) -> Any:
-    """Make a state out of a buffer, all fields at once: one by one they take ten times as long to compile."""
-    state_type = _type_of(kind.instance_class)
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        words = make_array(signature.args[1])(context, builder, arguments[1]).data  # type: ignore[no-untyped-call]
-        places = make_array(signature.args[2])(context, builder, arguments[2]).data  # type: ignore[no-untyped-call]
-        numbers = range(1, len(field_kinds(kind.instance_class)) + 2)
-        bounds = [
-            builder.load(builder.gep(places, [context.get_constant(types.intp, each)])) for each in numbers
-        ]
-        ends = pairwise(bounds)
-
-        def value_of(field: Any) -> Any:
-            if isinstance(field, types.BaseTuple):
-                nested: Any = field
-                return context.make_tuple(builder, field, [value_of(each) for each in nested.types])
-            first, last = next(ends)
-            word = builder.gep(words, [first])
-            if isinstance(field, types.Array):
-                return _view(context, builder, field, word, builder.sub(last, first))
-            return builder.load(builder.bitcast(word, context.get_value_type(field).as_pointer()))
-
-        return value_of(state_type)
-
-    return state_type(kind, buffer, offsets), generate
-
-
-@overload(state_of, jit_options=INLINED, strict=False)
-def _compiled_state_of(kind: Any, buffer: Any, offsets: Any) -> Callable[..., Any]:
-    return lambda kind, buffer, offsets: _read_state(kind, buffer, offsets)  # type: ignore[call-arg]

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from lsdt.kernel import Array, compiled, uniform
+from lsdt.kernel import Array, compiled, ratio, safe_exp, safe_log, safe_sqrt, uniform
 from lsdt.policies.parts.mean_draws_kernel import (
     DrawnRelations,
     RewardEvidence,
@@ -41,9 +41,9 @@ def _move_arm(
 ) -> None:
     """Draw the mean of an arm given all others."""
     low, high, n = find_room(x, arm, floor, ceiling, relations, room)
-    level = heat * log_density(evidence, arm, x[arm]) + math.log(1.0 - uniform(stream))
+    level = heat * log_density(evidence, arm, x[arm]) + safe_log(1.0 - uniform(stream))
     if not evidence.is_coin and evidence.second[arm] > 0.0:
-        reach = math.sqrt(-2.0 * level / (heat * evidence.second[arm]))
+        reach = safe_sqrt(ratio(-2.0 * level, heat * evidence.second[arm]))
         low, high = max(low, evidence.first[arm] - reach), min(high, evidence.first[arm] + reach)
     for _ in range(_MOST_TRIES):
         y = point_in(low, high, n, room, stream)
@@ -78,7 +78,7 @@ def _shift_component(
         if which < 0 or component[arm] == which:
             lowest, highest = min(lowest, x[arm]), max(highest, x[arm])
             fit += log_density(evidence, arm, x[arm])
-    level = heat * fit + math.log(1.0 - uniform(stream))
+    level = heat * fit + safe_log(1.0 - uniform(stream))
     low, high = floor - lowest, ceiling - highest
     for _ in range(_MOST_TRIES):
         if not low < high:
@@ -107,7 +107,7 @@ def _trade_places(
         one, other = int(uniform(stream) * n_arms), int(uniform(stream) * n_arms)
         gain = log_density(evidence, one, x[other]) + log_density(evidence, other, x[one])
         gain -= log_density(evidence, one, x[one]) + log_density(evidence, other, x[other])
-        if one == other or uniform(stream) >= math.exp(min(heat * gain, 0.0)):
+        if one == other or uniform(stream) >= safe_exp(min(heat * gain, 0.0)):
             continue
         x[one], x[other] = x[other], x[one]
         if n_broken(x, one, x[one], relations, 0) > 0 or n_broken(x, other, x[other], relations, 0) > 0:

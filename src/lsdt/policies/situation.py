@@ -7,13 +7,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from lsdt._html import fields_card
 from lsdt._validation import checked_whole
 from lsdt.candidates import CandidateSet, MutualBounds, candidate_set, mutual_bounds
 from lsdt.errors import TooLarge, Unsupported
+from lsdt.kernel import Links
 from lsdt.side_information import DISTINCT, IGNORED, WITHOUT, WindowStore
 
 if TYPE_CHECKING:
@@ -106,11 +105,7 @@ class Situation:
     @cached_property
     def components(self) -> NDArray[np.int32]:
         """The number of the connected component of every arm."""
-        rows = self.similar
-        ones = np.ones(len(rows.indices), np.int8)
-        graph = csr_array((ones, rows.indices, rows.indptr), shape=(self.n_arms, self.n_arms))
-        labels: NDArray[np.int32] = connected_components(graph, directed=False)[1]
-        return labels
+        return Links(self.similar.indptr, self.similar.indices).components()[1]
 
     @cached_property
     def classes(self) -> list[NDArray[np.int64]]:

@@ -180,6 +180,7 @@ def replay(
         training,
         in_order,
         _steps_of(side_of, listed),
+        last * n_splits,
     )
     return _replay_splits(study, n_splits, checked_jobs(n_jobs), progress)
 

@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._progress import without_progress
 from lsdt._validation import check_kind
 from lsdt.errors import InconsistentSideInformation, InvalidInput, NoRelations, Unsupported
-from lsdt.kernel import Purpose, RewardModel, new_stream, seed_words
+from lsdt.kernel import Purpose, RewardModel, compile_ahead, new_stream, seed_words
 from lsdt.policies import Always, OfflineSteps, Policy, Prior, learn_rewards, weight_of_prior
 from lsdt.ratings import without_rating_warnings
 from lsdt.replays.off_policy import estimates, kish
@@ -71,6 +71,7 @@ class ReplayStudy(NamedTuple):
     training: LogRows | None = None  # the separate log to train on, if there is one
     in_order: bool = False  # whether users come in the order of time
     steps: OfflineSteps | None = None  # if all splits have the same side information
+    rounds: int = 0  # of each policy, over all splits: whether they are worth compiling
 
     @property
     def trained(self) -> LogRows:
@@ -163,7 +164,7 @@ def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, ReplayAn
     split = _draw_split(study, number)
     played, answers = empty_results(study, 1)
     remarks: list[Remark] = []
-    with without_progress():  # the replay shows its own
+    with without_progress(), compile_ahead(study.rounds):  # the replay shows its own
         side = _side(study, split)
         found = OfflineSteps(side) if study.steps is None else study.steps
         item_of = study.log.items_of(side)
@@ -431,4 +432,5 @@ def load_compiled(study: ReplayStudy) -> None:
     tiny = from_means([0.5], 1.0)
     for competitor in study.competitors:
         if isinstance(competitor, Policy):
-            replay_once(competitor.begin(tiny, BOUNDED, 1, new_stream(0)), no_ratings, 1)
+            with compile_ahead(study.rounds):
+                replay_once(competitor.begin(tiny, BOUNDED, 1, new_stream(0)), no_ratings, 1)

@@ -29,6 +29,7 @@ from lsdt.reproduce.framework.experiment import (
     Work,
 )
 from lsdt.reproduce.framework.part import load_part, run_part
+from lsdt.reproduce.framework.sampling import growing_workers
 from lsdt.reproduce.page.html import GENERATOR
 from lsdt.reproduce.page.report import write_page
 from lsdt.reproduce.registry import experiment, experiments, ids_of
@@ -238,16 +239,17 @@ class _Run:
         )
         finished = parallel(calls())
         try:
-            self._begin_all(started)
-            for name in finished:
-                each, setting = by_id[name], by_id[name].setting(self._request)
-                part = load_part(each, setting, work.seed, self._folder / name)
-                if part is not None:
-                    self._end(replace(part, reused=False))
-                else:  # the folder was changed meanwhile: the part is run again
-                    self.under_way.remove(each)
-                    started.remove(each)
+            with growing_workers():
                 self._begin_all(started)
+                for name in finished:
+                    each, setting = by_id[name], by_id[name].setting(self._request)
+                    part = load_part(each, setting, work.seed, self._folder / name)
+                    if part is not None:
+                        self._end(replace(part, reused=False))
+                    else:  # the folder was changed meanwhile: the part is run again
+                        self.under_way.remove(each)
+                        started.remove(each)
+                    self._begin_all(started)
         except BaseException as error:
             with warnings.catch_warnings():  # joblib warns about the abandoned parts
                 warnings.simplefilter("ignore")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from lsdt._validation import checked_list, is_pair, is_whole
 from lsdt.errors import InvalidInput, suggest
@@ -93,17 +92,13 @@ class ArmNames:
 
     def _look_up(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return the index of every id in an array, -1 for an unknown one."""
-        flat = values.ravel()
-        try:
-            column = pa.array(flat)
-            if self.ids is not None and column.type == (known := pa.array(self.ids)).type:
-                found = pc.fill_null(pc.index_in(column, value_set=known), -1)
-                return np.asarray(found).astype(np.int64).reshape(values.shape)
-        except (pa.ArrowException, OverflowError, UnicodeEncodeError):
-            pass  # mixed types, or values that cannot be ids: look them up one by one
+        arms = values.ravel().tolist()
         lookup = self._lookup() if self.ids is not None else range(self.n_arms)
-        plain = [_plain(arm) for arm in flat.tolist()]  # numpy's own strings and ints, or a mixture
-        places = [_place_in(lookup, arm) if type(arm) in (str, int) else -1 for arm in plain]
+        if isinstance(lookup, dict) and set(map(type, arms)) <= {str, int}:
+            places = list(map(lookup.get, arms, repeat(-1)))  # twice as fast as a loop
+        else:  # numpy's own strings and ints, or what cannot be an id
+            plain = [_plain(arm) for arm in arms]
+            places = [_place_in(lookup, arm) if type(arm) in (str, int) else -1 for arm in plain]
         return np.array(places, np.int64).reshape(values.shape)
 
     def _lookup(self) -> dict[ArmId, int]:

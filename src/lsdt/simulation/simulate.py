@@ -123,6 +123,7 @@ def simulate(
         checked_prior(prior, prior_weight, problem, listed, checked_seed(seed)),
     )
     replications = checked_replications(replications)
+    study = study._replace(rounds=replications * int(study.checkpoints[-1]))
     _check_memory(study, replications)
     finished = np.zeros(replications, bool)
     played = empty_outcomes(study, replications)

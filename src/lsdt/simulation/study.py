@@ -12,7 +12,7 @@ import numpy as np
 from lsdt._progress import without_progress
 from lsdt._validation import LARGEST_REWARD, checked_choice
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.kernel import RECORDED_LAW, RewardModel, RunTotals, Setting, new_stream
+from lsdt.kernel import RECORDED_LAW, RewardModel, RunTotals, Setting, compile_ahead, new_stream
 from lsdt.policies import Player, Policy
 from lsdt.side_information import from_means
 from lsdt.simulation.priors import learn_prior
@@ -50,6 +50,7 @@ class Study(NamedTuple):
     plays_after: int | None
     token: Token
     prior: StudyPrior | None = None
+    rounds: int = 0  # of each policy, over all replications: whether they are worth compiling
 
 
 class Outcomes(NamedTuple):
@@ -91,7 +92,7 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
     played = empty_outcomes(study, last - first)
     factory = PolicyFactory(study)
     step = max(_MOST_PREPARED // (study.problem.n_arms * len(study.competitors)), 1)
-    with without_progress():  # the study shows its own
+    with without_progress(), compile_ahead(study.rounds):  # the study shows its own
         for start in range(first, last, step):
             numbers = range(start, min(start + step, last))
             for replication in draw_replications(study, numbers, factory.prepare(numbers)):
@@ -122,12 +123,15 @@ _LOADING = _Loading()
 
 
 def _load_compiled(study: Study) -> None:
-    """Compile or load all code before timing starts: once per process, while other threads wait."""
+    """Compile or load all code before timing starts: once per process, while other threads wait.
+
+    A small study is interpreted at first, and loads what is on disk.
+    """
     one_by_one = study.problem.rewards.law is None
     policies = [each for each in study.competitors if isinstance(each, Policy)]
     if all((each.name, one_by_one) in _LOADING.loaded for each in policies):
         return
-    with _LOADING.lock:
+    with _LOADING.lock, compile_ahead(study.rounds):
         tiny = from_means([0.5], 1.0)
         for competitor in policies:
             if (competitor.name, one_by_one) in _LOADING.loaded:

@@ -15,13 +15,12 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from lsdt.candidates.complete.interval_model import UnitIntervalModel, model_of_order
 from lsdt.candidates.complete.proper_order import proper_order, proper_order_of_store
 from lsdt.candidates.proofs import Relation, check_side_information
 from lsdt.errors import NotUnitInterval, Unsupported
+from lsdt.kernel import Links
 from lsdt.side_information import subgraph
 
 if TYPE_CHECKING:
@@ -235,23 +234,23 @@ def _hole_through(graph: Adjacency, pool: NDArray[np.int64], arm: int) -> NDArra
 
 def _parts(graph: Adjacency) -> NDArray[np.int32]:
     """Return the number of the connected part of every arm."""
-    labels: NDArray[np.int32] = connected_components(_matrix(graph), directed=False)[1]
-    return labels
+    return Links(graph.indptr, graph.indices).components()[1]
 
 
 def _shortest_way(graph: Adjacency, start: int, goal: int, through: list[int]) -> list[int]:
     """Return a shortest path between two dissimilar arms through the arms `through`, ends included."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
     arms = np.array([start, goal, *through])
-    _, before = breadth_first_order(_matrix(subgraph(graph, arms)), 0, directed=False)
+    among = subgraph(graph, arms)
+    ones = np.ones(len(among.indices), np.int8)
+    links = csr_array((ones, among.indices, among.indptr), shape=(len(arms), len(arms)))
+    _, before = breadth_first_order(links, 0, directed=False)
     way = [1]
     while way[-1] != 0:
         way.append(int(before[way[-1]]))
     return [int(arms[at]) for at in reversed(way)]
-
-
-def _matrix(graph: Adjacency) -> csr_array:
-    size = len(graph.indptr) - 1
-    return csr_array((np.ones(len(graph.indices), np.int8), graph.indices, graph.indptr), shape=(size, size))
 
 
 def _name_obstruction(graph: Adjacency, arms: NDArray[np.int64]) -> tuple[str, list[int]]:

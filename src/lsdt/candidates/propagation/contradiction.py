@@ -24,8 +24,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates.minimise import Budget, fewest
 from lsdt.candidates.propagation.constraints import system_around
@@ -99,6 +97,9 @@ def part_without_arms(
         return None if len(left) else np.arange(side.n_arms)
     number, count = connected_parts(starts, others)
     if isinstance(side.store, PairStore) and side.store.ranges is not None:
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
         first, second = number[side.store.ranges.pairs.T]
         joined = csr_array((np.ones(len(first), np.int8), (first, second)), shape=(count, count))
         count, joint = connected_components(joined, directed=False)

@@ -13,8 +13,6 @@ from time import time
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates.outcome import Outcome
 from lsdt.candidates.proofs import best_means
@@ -171,6 +169,9 @@ def _run_part(
 
 def _pieces(side: SideInformation, most: int) -> list[NDArray[np.int64]]:
     """Split the arms into at most `most` pieces of about the same size, with no relation between pieces."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     store = side.store
     if not isinstance(store, PairStore) or side.is_complete:
         return [np.arange(side.n_arms)]

@@ -12,8 +12,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates.propagation.closure_kernel import closed_bounds, constraints_among, order_pairs
 from lsdt.candidates.propagation.constraints import system_around
@@ -46,6 +44,9 @@ class SearchResult(NamedTuple):
 
 def components_of(system: ConstraintSystem, arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Split arms of a constraint system into components: sets of arms joined by similar pairs or ranges."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     c = system.constraints
     size = len(system.arms)
     near = csr_array((np.ones(len(c.similar), bool), c.similar, c.similar_starts), (size, size))

@@ -11,8 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +27,9 @@ class OrderClasses(NamedTuple):
 
 def order_classes(similar: NDArray[np.bool_], apart: NDArray[np.bool_]) -> OrderClasses:
     """Return the classes of dissimilar pairs; both arguments are symmetric matrices of known pairs."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     n_arms = len(similar)
     first, second = np.nonzero(apart)
     number = np.full((n_arms, n_arms), -1)

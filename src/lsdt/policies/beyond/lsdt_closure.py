@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import FAMILIES, compiled, inlined
+from lsdt.kernel import FAMILIES, compiled, inlined, nearest_multiple, safe_log
 from lsdt.policies.parts.closure_costs import largest_mean
 from lsdt.policies.parts.closure_tangents import (
     COST_PLACES,
@@ -76,7 +76,7 @@ def solve_index(costs: ClosureCosts, largest: Array, solved: Array, arm: int, le
         keep_refuted(costs, arm, level)
     elif q < math.inf:
         keep_tangent(costs, arm, 0, q, cost, slope)
-        q = math.floor(q / _FINEST + 0.5) * _FINEST
+        q = nearest_multiple(q, _FINEST)
     share_tangents(costs, arm)
     for other in range(len(equivalence_class)):
         if equivalence_class[other] == equivalence_class[arm] and bound[other] > -math.inf:  # it is allowed
@@ -99,9 +99,9 @@ def least_refuted(costs: ClosureCosts, allowed: Allowed) -> int:
 @inlined
 def level_now(state: LsdtClosureState) -> float:
     """Return what a mean may cost: log t + c log log t more than the best explanation does."""
-    level = math.log(max(float(state.total[0]), 1.0))
+    level = safe_log(max(float(state.total[0]), 1.0))
     if state.c > 0.0:
-        level += state.c * math.log(max(level, 1.0))
+        level += state.c * safe_log(max(level, 1.0))
     return level + least_of_all(state.costs)
 
 

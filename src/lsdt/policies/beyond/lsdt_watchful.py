@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates import fit_line
-from lsdt.kernel import BERNOULLI, FAMILIES, divergence, inlined, upper_mean
+from lsdt.kernel import BERNOULLI, FAMILIES, divergence, inlined, safe_log, upper_mean
 from lsdt.policies.parts.tallies import Tallies, add_reward, fill_tallies, is_allowed, new_tallies
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
@@ -260,7 +260,7 @@ def least_refuted(
         price = price_left(state, arm, leader, second)
         if price <= out or not is_allowed(allowed, arm):
             continue
-        price += math.log(1.0 + state.tallies.counts[arm])
+        price += safe_log(1.0 + state.tallies.counts[arm])
         if q > -math.inf and price < least:
             price += rising_cost(state, arm, q, least) + falling_cost(state, arm, q)
         if best < 0 or price < least:
@@ -270,7 +270,7 @@ def least_refuted(
 
 def select(state: WatchfulState, allowed: Allowed, stream: Array) -> int:
     """Play the largest index; an arm that is out when an audit is due; the least refuted if all are."""
-    level = math.log(1.0 + state.total[0])
+    level = safe_log(1.0 + state.total[0])
     leader, first, second = best_two(state)
     if state.audited[0] < state.audit * level - 1.0:
         arm = least_refuted(state, allowed, first, leader, second, level)
@@ -294,7 +294,7 @@ def select(state: WatchfulState, allowed: Allowed, stream: Array) -> int:
 def update(state: WatchfulState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward, and the round as an audit if the arm was out."""
     leader, _, second = best_two(state)
-    if price_left(state, arm, leader, second) > math.log(1.0 + state.total[0]):
+    if price_left(state, arm, leader, second) > safe_log(1.0 + state.total[0]):
         state.audited[0] += 1
     state.total[0] += 1
     state.last[0] = arm
@@ -309,7 +309,7 @@ def fill(state: WatchfulState, counts: Array, sums: Array) -> None:
 
 def score(state: WatchfulState, arm: int) -> float:
     """Return the index of an arm, -infinity where it is out for now."""
-    level = math.log(1.0 + state.total[0])
+    level = safe_log(1.0 + state.total[0])
     leader, _, second = best_two(state)
     return index_above(state, arm, level - price_left(state, arm, leader, second), -math.inf)
 

@@ -22,9 +22,17 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
-from lsdt.kernel import BERNOULLI, FAMILIES, compiled, divergence, inlined
+from lsdt.kernel import (
+    BERNOULLI,
+    FAMILIES,
+    compiled,
+    divergence,
+    inlined,
+    nearest_multiple,
+    safe_exp,
+    safe_log,
+)
 from lsdt.policies.parts.closure_costs import entropy, inside
 from lsdt.policies.parts.closure_tangents import (
     COST_PLACES,
@@ -121,20 +129,21 @@ def find_surprises(state: SoftClosureState) -> None:
         for draw in range(np.uint64(begin[arm]), np.uint64(begin[arm + 1])):
             misfit = base - fit[draw]
             if not is_coin:
-                misfit = (misfit - share * (rest - lean[draw]) * (rest - lean[draw])) * precision
+                beyond = float(rest - lean[draw])
+                misfit = (float(misfit) - float(share) * beyond * beyond) * float(precision)
             if misfit < _NOTHING:
-                weight += math.exp(-max(misfit, 0.0))
+                weight += safe_exp(-max(misfit, 0.0))
         surprise[arm] = weight
         whole += weight
     for arm in range(len(surprise)):
-        surprise[arm] = math.log(whole / surprise[arm]) if surprise[arm] > 0.0 else math.inf
+        surprise[arm] = safe_log(whole / surprise[arm]) if surprise[arm] > 0.0 else math.inf
 
 
 @inlined
 def index_value(state: SoftClosureState, arm: int, excess: float) -> float:
     """Return an index, rounded so that arms with the same evidence tie; `excess` is h_i - min h."""
     cost = min(max(state.surprise[arm], excess), excess + state.most) + state.log_counts[arm]
-    return math.floor(cost / _FINEST + 0.5) * _FINEST if cost < math.inf else cost
+    return nearest_multiple(cost, _FINEST)
 
 
 @inlined
@@ -167,7 +176,7 @@ def select(state: SoftClosureState, allowed: Allowed, stream: Array) -> int:
     bound, known, least, floor = costs.bound, costs.known, costs.least, costs.rows.floor
     least_bounds(costs.family, floor, costs.point, costs.cost, costs.slope, 0, len(bound), bound)
     for arm in range(len(bound)):
-        excess = (least[arm] if known[arm] == 1 else bound[arm]) - lowest
+        excess = float(least[arm] if known[arm] == 1 else bound[arm]) - lowest
         bound[arm] = index_value(state, arm, max(excess, 0.0))
     while True:
         best = -1
@@ -181,11 +190,11 @@ def select(state: SoftClosureState, allowed: Allowed, stream: Array) -> int:
         if known[best] == 1:
             break
         find_least(costs, best)
-        excess = max(least[best] - lowest, 0.0)
+        excess = max(float(least[best]) - lowest, 0.0)
         for arm in range(len(bound)):
             if equivalence_class[arm] == equivalence_class[best]:
                 bound[arm] = index_value(state, arm, excess)
-    if not allowed.everything and least[best] - lowest > math.log(1.0 + state.total[0]) + state.most:
+    if not allowed.everything and float(least[best]) - lowest > safe_log(1.0 + state.total[0]) + state.most:
         return best_of_allowed(state, allowed)
     return best
 
@@ -219,7 +228,7 @@ def update(state: SoftClosureState, arm: int, reward: float, stream: Array) -> N
     count, mean = state.costs.tallies.counts[arm], state.costs.tallies.means[arm]
     state.total[0] += 1
     learn_reward(state.costs, arm, reward)
-    state.log_counts[arm] = math.log(float(count + 1))
+    state.log_counts[arm] = safe_log(float(count + 1))
     weigh_draws(state, arm, reward, count, mean)
 
 
@@ -231,6 +240,8 @@ def fill(state: SoftClosureState, counts: Array, sums: Array) -> None:
     state.log_counts[:] = np.log(np.maximum(plays, 1.0))
     first = state.first.reshape(len(plays), -1)
     if state.costs.family == BERNOULLI:
+        from scipy.special import xlogy
+
         means = np.clip(means, 0.0, 1.0)
         second = state.second.reshape(len(plays), -1)
         state.fit[:] = (plays * means) @ first + (plays * (1.0 - means)) @ second
@@ -249,7 +260,7 @@ def score(state: SoftClosureState, arm: int) -> float:
     find_surprises(state)
     lowest = least_of_all(state.costs)
     find_least(state.costs, arm)
-    return index_value(state, arm, max(state.costs.least[arm] - lowest, 0.0))
+    return index_value(state, arm, max(float(state.costs.least[arm]) - lowest, 0.0))
 
 
 def remark(state: SoftClosureState) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import FAMILIES, divergence, inlined
+from lsdt.kernel import FAMILIES, divergence, inlined, safe_log
 from lsdt.policies.parts.equal_tallies import HEAP_PLACES, Heaps, change_group, new_heaps
 from lsdt.policies.parts.tallies import Tallies, add_reward, argmax, is_allowed, new_tallies, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
@@ -84,7 +84,7 @@ def update(state: ImedState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
     count, total = float(state.tallies.counts[arm]), state.tallies.sums[arm]
     add_reward(state.tallies, arm, reward)
-    state.log_counts[arm] = math.log(state.tallies.counts[arm])
+    state.log_counts[arm] = safe_log(state.tallies.counts[arm])
     if state.heaps.n_groups[0] > 0:
         change_group(state.heaps, arm, count, total, count + 1.0, state.tallies.sums[arm])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import FAMILIES
+from lsdt.kernel import FAMILIES, safe_log
 from lsdt.policies.parts.equal_tallies import HEAP_PLACES, Heaps, change_group, new_heaps
 from lsdt.policies.parts.tallies import (
     Tallies,
@@ -57,9 +57,9 @@ def select(state: KlUcbState, allowed: Allowed, stream: Array) -> int:
     if arm < len(state.tallies.counts):
         return arm
     time = float(state.total[0])
-    level = math.log(time)
+    level = safe_log(time)
     if state.c > 0.0:
-        level += state.c * math.log(max(level, 1.0))
+        level += state.c * safe_log(max(level, 1.0))
     family, variance, counts, means = state.family, state.variance, state.tallies.counts, state.tallies.means
     best = state.last[0]
     highest = -math.inf
@@ -90,7 +90,7 @@ def update(state: KlUcbState, arm: int, reward: float, stream: Array) -> None:
 
 def score(state: KlUcbState, arm: int) -> float:
     """Return the index of an arm, the term of log log t left out."""
-    level = math.log(max(float(state.total[0]), 1.0))
+    level = safe_log(max(float(state.total[0]), 1.0))
     return kl_index(state.family, state.tallies.means[arm], state.tallies.counts[arm], level, state.variance)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import mark_changed, new_trees, tournament, winner
+from lsdt.kernel import mark_changed, new_trees, safe_log, safe_sqrt, tournament, winner
 from lsdt.policies.parts.tallies import Tallies, add_reward, argmax, new_tallies, next_unplayed
 from lsdt.policies.specification import SIGMA, Specification
 
@@ -58,8 +58,8 @@ def update(state: MossState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward and renew the arm's index."""
     add_reward(state.tallies, arm, reward)
     count = state.tallies.counts[arm]
-    surplus = max(math.log(state.share / count), 0.0)
-    state.indices[arm] = state.tallies.means[arm] + 2.0 * state.sigma * math.sqrt(surplus / count)
+    surplus = max(safe_log(state.share / count), 0.0)
+    state.indices[arm] = state.tallies.means[arm] + 2.0 * state.sigma * safe_sqrt(surplus / count)
     if len(state.flat) > 0:
         mark_changed(state.tree, 0, len(state.flat), arm)
 

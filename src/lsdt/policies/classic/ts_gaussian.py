@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import normal
+from lsdt.kernel import normal, safe_sqrt
 from lsdt.policies.parts.equal_posteriors import (
     Groups,
     fill_groups,
@@ -69,7 +69,7 @@ def update(state: TsGaussianState, arm: int, reward: float, stream: Array) -> No
     state.counts[arm] += 1
     state.sums[arm] += reward
     state.centres[arm] = state.sums[arm] / (state.counts[arm] + 1)
-    state.widths[arm] = state.sigma / math.sqrt(state.counts[arm] + 1)
+    state.widths[arm] = state.sigma / safe_sqrt(state.counts[arm] + 1)
     groups = state.groups
     if groups.n_groups[0] > 0:
         move_arm(groups, 0, len(groups.starts), 0, arm, count, total, count + 1.0, state.sums[arm])

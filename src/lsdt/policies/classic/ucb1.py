@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import mark_changed, new_trees, tournament, winner
+from lsdt.kernel import mark_changed, new_trees, safe_log, safe_sqrt, tournament, winner
 from lsdt.policies.parts.light_tails import NOT_HEAVY, TAILS, B, argmax_light, light_width
 from lsdt.policies.parts.tallies import Tallies, add_reward, argmax_linear, new_tallies, next_unplayed
 from lsdt.policies.parts.truncation import (
@@ -72,12 +72,12 @@ def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
         return arm
     if state.rule == HEAVY:
         return argmax_linear(state.tallies.means, state.isq, steepness(state.truncation), allowed)
-    x = math.sqrt(state.alpha * math.log(state.total[0]))
+    x = safe_sqrt(state.alpha * safe_log(state.total[0]))
     if allowed.everything and state.rule == TREE:
         return winner(state.tree, 0, len(state.tallies.means), state.tallies.means, state.isq, x, None)
     if state.rule == LIGHT:
         return argmax_light(
-            state.tallies.means, state.isq, x, 8.0 * state.b * math.log(state.total[0]), allowed
+            state.tallies.means, state.isq, x, 8.0 * state.b * safe_log(state.total[0]), allowed
         )
     return argmax_linear(state.tallies.means, state.isq, x, allowed)
 
@@ -89,7 +89,7 @@ def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:
         learn_truncated(state.truncation, state.tallies, state.isq, state.total[0], arm, reward)
         return
     add_reward(state.tallies, arm, reward)
-    state.isq[arm] = 1.0 / math.sqrt(state.tallies.counts[arm])
+    state.isq[arm] = 1.0 / safe_sqrt(state.tallies.counts[arm])
     if state.rule == TREE:
         mark_changed(state.tree, 0, len(state.tallies.means), arm)
 
@@ -101,7 +101,7 @@ def score(state: Ucb1State, arm: int) -> float:
     if state.tallies.counts[arm] == 0:
         return math.inf
     return state.tallies.means[arm] + light_width(
-        state.alpha, state.b, math.log(state.total[0]), state.isq[arm]
+        state.alpha, state.b, safe_log(state.total[0]), state.isq[arm]
     )
 
 

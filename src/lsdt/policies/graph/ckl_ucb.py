@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import BERNOULLI, FAMILIES, divergence, inlined, upper_mean
+from lsdt.kernel import BERNOULLI, FAMILIES, divergence, inlined, ratio, safe_log, upper_mean
 from lsdt.policies.parts.tallies import Tallies, add_reward, is_allowed, new_tallies, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Choice, Specification
 
@@ -106,9 +106,10 @@ def solve_index(state: CklUcbState, arm: int, level: float) -> float:
             other = state.indices[place]
             cost += term_cost(family, variance, counts[other], means[other], near)
             slope += term_slope(family, variance, counts[other], means[other], near)
-        if cost <= level or not q - (cost - level) / slope < q:
+        lower = float(q) - ratio(float(cost) - level, slope) if slope < math.inf else q
+        if cost <= level or not lower < q:
             break
-        q -= (cost - level) / slope
+        q = lower
     state.point[arm] = q
     state.cost[arm] = cost
     state.slope[arm] = slope
@@ -122,7 +123,7 @@ def index_bound(state: CklUcbState, arm: int, level: float) -> float:
     highest = 1.0 if state.family == BERNOULLI else math.inf
     if state.point[arm] == math.inf or not state.slope[arm] > 0.0:
         return highest
-    bound = state.point[arm] + (level - state.cost[arm]) / state.slope[arm]
+    bound = state.point[arm] + ratio(level - state.cost[arm], state.slope[arm])
     return min(bound + _SLACK * (1.0 + abs(bound)), highest)
 
 
@@ -137,7 +138,7 @@ def select(state: CklUcbState, allowed: Allowed, stream: Array) -> int:
     arm = next_unplayed(state.tallies.counts, state.cursor, allowed)
     if arm < len(state.tallies.counts):
         return arm
-    level = math.log(float(state.total[0]))
+    level = safe_log(float(state.total[0]))
     while True:
         best, highest = -1, -math.inf
         for arm in range(len(state.tallies.counts)):
@@ -187,7 +188,7 @@ def score(state: CklUcbState, arm: int) -> float:
     """Return the index of an arm."""
     if state.tallies.counts[arm] == 0:
         return math.inf
-    return floored(state, arm, solve_index(state, arm, math.log(max(float(state.total[0]), 1.0))))
+    return floored(state, arm, solve_index(state, arm, safe_log(max(float(state.total[0]), 1.0))))
 
 
 SPECIFICATION = Specification(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import FAMILIES
+from lsdt.kernel import FAMILIES, safe_log
 from lsdt.policies.classic.imed import imed_index
 from lsdt.policies.parts.tallies import (
     Tallies,
@@ -66,7 +66,7 @@ def select(state: ImedUbState, allowed: Allowed, stream: Array) -> int:
 def update(state: ImedUbState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
     add_reward(state.tallies, arm, reward)
-    state.log_counts[arm] = math.log(state.tallies.counts[arm])
+    state.log_counts[arm] = safe_log(state.tallies.counts[arm])
 
 
 SPECIFICATION = Specification(

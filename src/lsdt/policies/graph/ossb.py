@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import inlined
+from lsdt.kernel import inlined, ratio, safe_log
 from lsdt.policies.parts.tallies import Tallies, add_reward, argmax, is_allowed, new_tallies
 from lsdt.policies.specification import SIGMA, Number, Specification
 from lsdt.theory import EndClasses, fill_rates, leading_candidate
@@ -77,9 +77,9 @@ def solve(state: OssbState) -> None:
 def explores(state: OssbState, allowed: Allowed) -> bool:
     """Say whether some arm has been played less often than the bound asks for."""
     solve(state)
-    level = (1.0 + state.gamma) * math.log(max(float(state.total[0]), 1.0))
+    level = (1.0 + state.gamma) * safe_log(max(float(state.total[0]), 1.0))
     for arm in range(len(state.tallies.counts)):
-        if state.tallies.counts[arm] < state.rates[arm] * level and is_allowed(allowed, arm):
+        if state.tallies.counts[arm] < float(state.rates[arm]) * float(level) and is_allowed(allowed, arm):
             return True
     return False
 
@@ -94,8 +94,8 @@ def explore(state: OssbState, allowed: Allowed) -> int:
             continue
         if least < 0 or counts[arm] < counts[least]:
             least = arm
-        if state.rates[arm] > 0.0 and counts[arm] / state.rates[arm] < smallest:
-            behind, smallest = arm, counts[arm] / state.rates[arm]
+        if state.rates[arm] > 0.0 and ratio(counts[arm], state.rates[arm]) < smallest:
+            behind, smallest = arm, ratio(counts[arm], state.rates[arm])
     if behind < 0 or counts[least] <= state.forced_exploration * explored:
         return least
     return behind

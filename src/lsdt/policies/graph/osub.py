@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import FAMILIES, below, inlined
+from lsdt.kernel import FAMILIES, below, inlined, safe_log
 from lsdt.policies.parts.tallies import (
     Tallies,
     add_reward,
@@ -63,7 +62,7 @@ def select(state: OsubState, allowed: Allowed, stream: Array) -> int:
     if (led - 1) % (state.gamma + 1) == 0:
         return leader
     family, variance, counts, means = state.family, state.variance, state.tallies.counts, state.tallies.means
-    best, level = leader, math.log(led)
+    best, level = leader, safe_log(led)
     highest = kl_index(family, means[leader], counts[leader], level, variance)
     for place in range(state.indptr[leader], state.indptr[leader + 1]):
         arm = state.indices[place]

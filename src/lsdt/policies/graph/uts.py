@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import BERNOULLI, FAMILIES, beta, inlined, normal
+from lsdt.kernel import BERNOULLI, FAMILIES, beta, inlined, normal, safe_sqrt
 from lsdt.policies.parts.beta_posteriors import toss
 from lsdt.policies.parts.tallies import (
     Tallies,
@@ -49,7 +48,7 @@ def posterior_draw(state: UtsState, arm: int, stream: Array) -> float:
     count, total = state.tallies.counts[arm], state.tallies.sums[arm]
     if state.family == BERNOULLI:
         return beta(stream, 1.0 + total, 1.0 + count - total)
-    return total / (count + 1.0) + state.sigma * normal(stream) / math.sqrt(count + 1.0)
+    return total / (count + 1.0) + state.sigma * normal(stream) / safe_sqrt(count + 1.0)
 
 
 @inlined

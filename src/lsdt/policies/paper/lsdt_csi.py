@@ -16,6 +16,8 @@ from lsdt.kernel import (
     mark_changed,
     new_trees,
     normal,
+    safe_log,
+    safe_sqrt,
     tournament,
     upper_mean,
     winner,
@@ -218,12 +220,12 @@ def other_index(
 ) -> float:
     """Return another index than the paper's, of an arm or class among `rivals` of them."""
     if state.rule == MOSS:
-        surplus = max(math.log(time / (rivals * count)), 0.0)
-        return mean + 2.0 * state.sigma * isq * math.sqrt(surplus)
+        surplus = max(safe_log(time / (rivals * count)), 0.0)
+        return mean + 2.0 * state.sigma * isq * safe_sqrt(surplus)
     if state.rule == KL_UCB:
-        return upper_mean(state.family, mean, math.log(time) / count, state.sigma * state.sigma)
+        return upper_mean(state.family, mean, safe_log(time) / count, state.sigma * state.sigma)
     if state.rule == LIGHT:
-        return mean + light_width(state.alpha, state.b, math.log(time), isq)
+        return mean + light_width(state.alpha, state.b, safe_log(time), isq)
     return mean + state.sigma * isq * normal(stream)
 
 
@@ -234,7 +236,7 @@ def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
     if arm < len(arms.counts):
         return arm
     time = float(state.total[0])
-    width = math.sqrt(state.alpha * math.log(time)) if state.rule <= UCB else 0.0
+    width = safe_sqrt(state.alpha * safe_log(time)) if state.rule <= UCB else 0.0
     if state.rule == HEAVY:
         width = steepness(state.truncation)
     best_class, highest, n_classes = 0, -math.inf, len(classes.counts)
@@ -285,9 +287,9 @@ def update(state: LsdtCsiState, arm: int, reward: float, stream: Array) -> None:
         learn_heavy(state, arm, number, reward)
         return
     add_reward(state.arms, arm, reward)
-    state.isq[arm] = 1.0 / math.sqrt(state.arms.counts[arm])
+    state.isq[arm] = 1.0 / safe_sqrt(state.arms.counts[arm])
     add_reward(state.classes, number, reward)
-    state.class_isq[number] = 1.0 / math.sqrt(state.classes.counts[number])
+    state.class_isq[number] = 1.0 / safe_sqrt(state.classes.counts[number])
     if state.rule == TREES:
         first, last = state.layout.starts[number], state.layout.starts[number + 1]
         mark_changed(state.class_tree, 0, len(state.class_isq), number)
@@ -300,7 +302,7 @@ def score(state: LsdtCsiState, arm: int) -> float:
         return truncated_mean(state.arms, arm)
     if state.arms.counts[arm] == 0:
         return math.inf
-    level = math.log(float(state.total[0]))
+    level = safe_log(float(state.total[0]))
     return state.arms.means[arm] + light_width(state.alpha, state.b, level, state.isq[arm])
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import compiled, inlined
+from lsdt.kernel import compiled, inlined, ratio, safe_log, safe_pow, safe_sqrt
 from lsdt.policies.parts.epochs import (
     LAMBDA,
     OVER,
@@ -154,23 +154,23 @@ def bound_pools(state: LsdtPsiState, epoch: Epoch, pooled: Array, radius: Array)
         for place in range(state.indptr[arm], state.indptr[arm + 1]):
             count += state.tallies.counts[state.indices[place]]
             total += state.tallies.sums[state.indices[place]]
-        pooled[arm] = total / count
-        radius[arm] = max(math.sqrt(state.beta * level / count), 2.0 * state.b * level / count)
+        pooled[arm] = ratio(total, count)
+        radius[arm] = max(safe_sqrt(ratio(state.beta * level, count)), ratio(2.0 * state.b * level, count))
 
 
 @inlined
 def bound_truncated_pools(state: LsdtPsiState, epoch: Epoch, pooled: Array, radius: Array) -> None:
     """Find the truncated mean over every arm and its neighbours at the level of the epoch, and its radius."""
     order = state.truncation.order
-    steep = state.truncation.width * math.pow(state.truncation.bound, 1.0 / order)
+    steep = state.truncation.width * safe_pow(state.truncation.bound, 1.0 / order)
     level, epochs = log_term(state.horizon, epoch.number[0]), state.last_epoch + 1
     for arm in range(len(state.z)):
         if epoch.alive[arm] == 1:
             total, count = 0.0, state.pool_counts[arm]
             for number in range(epoch.number[0] + 1):
                 total += state.pool_kept[arm * epochs + number]
-            pooled[arm] = total / count
-            radius[arm] = steep * math.pow(level / count, 1.0 - 1.0 / order)
+            pooled[arm] = ratio(total, count)
+            radius[arm] = steep * safe_pow(ratio(level, count), 1.0 - 1.0 / order)
 
 
 @inlined
@@ -193,8 +193,8 @@ def end_epochs(state: LsdtPsiState, epoch: Epoch, allowed: Allowed) -> int:
 @inlined
 def largest_index(state: LsdtPsiState, epoch: Epoch, allowed: Allowed) -> int:
     """Return the choice of UCB among the arms that are alive."""
-    level = math.log(max(float(state.total[0]), 1.0))
-    x, y = math.sqrt(state.alpha * level), 8.0 * state.b * level
+    level = safe_log(max(float(state.total[0]), 1.0))
+    x, y = safe_sqrt(state.alpha * level), 8.0 * state.b * level
     if state.is_heavy:
         x = steepness(state.truncation)
     return best_alive(state, epoch.alive, state.isq, x, y, allowed)
@@ -238,7 +238,7 @@ def learn_heavy(state: LsdtPsiState, arm: int, reward: float) -> None:
     truncation = state.truncation
     learn_truncated(truncation, state.tallies, state.isq, state.total[0], arm, reward)
     if state.epoch[0] <= state.last_epoch:
-        share = math.pow(abs(reward), truncation.order) / truncation.bound
+        share = safe_pow(abs(reward), truncation.order) / truncation.bound
         add_to_pool(state, arm, reward, share)
         for place in range(state.indptr[arm], state.indptr[arm + 1]):
             add_to_pool(state, state.indices[place], reward, share)
@@ -251,7 +251,7 @@ def update(state: LsdtPsiState, arm: int, reward: float, stream: Array) -> None:
         learn_heavy(state, arm, reward)
         return
     add_reward(state.tallies, arm, reward)
-    state.isq[arm] = 1.0 / math.sqrt(state.tallies.counts[arm])
+    state.isq[arm] = 1.0 / safe_sqrt(state.tallies.counts[arm])
 
 
 def score(state: LsdtPsiState, arm: int) -> float:

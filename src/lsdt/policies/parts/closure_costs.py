@@ -14,7 +14,17 @@ import math
 
 import numpy as np
 
-from lsdt.kernel import BERNOULLI, compiled, divergence, inlined
+from lsdt.kernel import (
+    BERNOULLI,
+    compiled,
+    divergence,
+    inlined,
+    ratio,
+    safe_expm1,
+    safe_log,
+    safe_log1p,
+    safe_sqrt,
+)
 from lsdt.policies.parts.gap_rows import Row, term_of
 
 _MOST_STEPS = 200  # a safety net: Newton steps that fall back to halving take a few dozen at most
@@ -43,7 +53,7 @@ def term_slope(family: int, variance: float, count: int, mean: float, low: float
         return 0.0
     near = low if low > mean else high
     if family != BERNOULLI:
-        return count * (near - mean) / variance
+        return float(count * (near - mean)) / float(variance)
     if near <= 0.0:
         return -math.inf
     return count * (near - mean) / (near * (1.0 - near)) if near < 1.0 else math.inf
@@ -59,14 +69,14 @@ def term_bend(family: int, variance: float, count: int, mean: float, low: float,
         return count / variance
     if near <= 0.0 or near >= 1.0:
         return math.inf
-    return count * (mean / (near * near) + (1.0 - mean) / ((1.0 - near) * (1.0 - near)))
+    return count * (ratio(mean, near * near) + (1.0 - mean) / ((1.0 - near) * (1.0 - near)))
 
 
 @inlined
 def entropy(mean: float) -> float:
     """Return ``mean log mean + (1 - mean) log(1 - mean)``."""
-    total = mean * math.log(mean) if mean > 0.0 else 0.0
-    return total + (1.0 - mean) * math.log1p(-mean) if mean < 1.0 else total
+    total = mean * safe_log(mean) if mean > 0.0 else 0.0
+    return total + (1.0 - mean) * safe_log1p(-mean) if mean < 1.0 else total
 
 
 @compiled
@@ -83,8 +93,8 @@ def row_cost(row: Row, q: float) -> tuple[float, float]:
             mean = inside(family, means[other])
             low, high = q - upper[place], q - lower[place]
             if not low <= mean <= high:
-                cost += term_cost(family, variance, count, mean, low, high)
-                slope += term_slope(family, variance, count, mean, low, high)
+                cost += float(term_cost(family, variance, count, mean, low, high))
+                slope += float(term_slope(family, variance, count, mean, low, high))
     return cost, slope
 
 
@@ -102,8 +112,8 @@ def row_bend(row: Row, q: float) -> tuple[float, float]:
             mean = inside(family, means[other])
             low, high = q - upper[place], q - lower[place]
             if not low <= mean <= high:
-                slope += term_slope(family, variance, count, mean, low, high)
-                bend += term_bend(family, variance, count, mean, low, high)
+                slope += float(term_slope(family, variance, count, mean, low, high))
+                bend += float(term_bend(family, variance, count, mean, low, high))
     return slope, bend
 
 
@@ -142,7 +152,7 @@ def newton_step(q: float, slope: float, bend: float, left: float, right: float) 
         left = q
     step = q - slope / bend if 0.0 < bend < math.inf else math.nan
     following = step if left < step < right else 0.5 * (left + right)
-    if not left < following < right or abs(slope * (following - q)) <= _PRECISION:
+    if not left < following < right or abs(float(slope) * float(following - q)) <= _PRECISION:
         following = math.nan
     return following, left, right
 
@@ -181,9 +191,9 @@ def highest_mean(row: Row, level: float) -> float:
             break
         if count > 0 and upper[place] < math.inf:
             mean, share = inside(family, means[other]), level / count
-            reach = mean + math.sqrt(2.0 * spread * share)
+            reach = mean + safe_sqrt(2.0 * spread * share)
             if family == BERNOULLI and mean < 1.0 <= reach:  # a sharper bound near 1
-                reach = -math.expm1((entropy(mean) - share) / (1.0 - mean))
+                reach = -safe_expm1((entropy(mean) - share) / (1.0 - mean))
             highest = min(highest, reach + upper[place])
     return highest
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import BERNOULLI, Array, compiled, inlined
+from lsdt.kernel import BERNOULLI, Array, compiled, inlined, safe_log, safe_log1p, safe_sqrt
 from lsdt.policies.parts.closure_costs import (
     cheapest_mean,
     entropy,
@@ -149,9 +149,9 @@ def index_bounds(
                 continue
             room = level - cost[at] + SLACK * (1.0 + cost[at])
             if steep > 0.0:
-                high = min(high, q + room / steep)
+                high = min(high, q + float(room) / float(steep))
             elif steep < 0.0:
-                low = max(low, q + room / steep)
+                low = max(low, q + float(room) / float(steep))
             elif room < 0.0:
                 high = -math.inf
         if high < math.inf:
@@ -247,7 +247,7 @@ def solve_least(costs: ClosureCosts, arm: int) -> None:
         keep_tangent(costs, arm, _LEFT, q, cost, slope)
     elif least_bound(costs, arm) < cost - _DEPTH:
         # For a parabola, tangents so far from the least cost meet _DEPTH / 2 below it.
-        reach = math.sqrt(_DEPTH / bend) if 0.0 < bend < math.inf else 0.0
+        reach = safe_sqrt(_DEPTH / bend) if 0.0 < bend < math.inf else 0.0
         left, right = max(q - reach, 0.5 * (left + q)), min(q + reach, 0.5 * (q + right))
         keep_tangent(costs, arm, _LEFT, left, *row_cost(row, left))
         keep_tangent(costs, arm, _RIGHT, right, *row_cost(row, right))
@@ -383,9 +383,9 @@ def change_terms(costs: ClosureCosts, source: int, count: int, mean: float) -> N
             if quick and 0.0 < near < 1.0 and ((now < near and then < low) or (now > near and then > high)):
                 # One logarithm: rewards of coins are 0 or 1.
                 if reward != 0.0:
-                    cost[at] -= reward * math.log(near)
+                    cost[at] -= reward * safe_log(near)
                 if reward != 1.0:
-                    cost[at] -= (1.0 - reward) * math.log1p(-near)
+                    cost[at] -= (1.0 - reward) * safe_log1p(-near)
                 cost[at] += same
                 slope[at] += (near - reward) / (near * (1.0 - near))
                 continue

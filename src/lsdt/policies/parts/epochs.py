@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lsdt.kernel import Array, inlined
+from lsdt.kernel import Array, inlined, safe_log, whole_above
 from lsdt.policies.parts.tallies import any_alive, is_allowed
 from lsdt.policies.specification import Number
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 LAMBDA = Number("lambda_", 0.125, "the paper's lambda: plays per epoch", above=0.0)
 WHY_NO_PRIOR = "its epochs count plays of their own, and drop arms for good by them"
+
+_LOG_TWO = math.log(2.0)
+_MOST_PLAYS = 2.0**62  # more than any horizon; a target must fit into 64 bits
 
 OVER, NO_TURNS = -1, -2  # instead of an arm: the epoch has to end; arms are not played in turn now
 
@@ -65,7 +68,7 @@ def last_epoch(horizon: int, narrow: float) -> int:
 @inlined
 def log_term(horizon: float, epoch: int) -> float:
     """Return ``log(T Delta_m^2)`` of an epoch, ``Delta_m = 2^-m``."""
-    return math.log(horizon) - 2.0 * epoch * math.log(2.0)
+    return safe_log(horizon) - 2.0 * epoch * _LOG_TWO
 
 
 @inlined
@@ -79,7 +82,7 @@ def begin_epoch(state: Any, epoch: Epoch) -> None:
         wanted = epoch.alive[arm] == 1
         for place in range(state.indptr[arm], state.indptr[arm + 1]):
             wanted = wanted or epoch.alive[state.indices[place]] == 1
-        epoch.target[arm] = math.ceil(plays * state.z[arm]) if wanted else 0
+        epoch.target[arm] = int(min(whole_above(plays * state.z[arm]), _MOST_PLAYS)) if wanted else 0
 
 
 @inlined

@@ -34,8 +34,11 @@ from lsdt.kernel import (
     normal,
     normal_isf,
     normal_sf,
+    safe_expm1,
+    safe_log1p,
     tournament,
     uniform,
+    whole_below,
 )
 
 if TYPE_CHECKING:
@@ -234,13 +237,13 @@ def allowed_member(groups: Groups, group: int, number: int, allowed: Allowed) ->
 @inlined
 def share_above(size: int, stream: Array) -> float:
     """Draw with which probability a single draw exceeds the largest of so many: 1 - U^(1/size)."""
-    return -math.expm1(math.log1p(-uniform(stream)) / size)
+    return -safe_expm1(safe_log1p(-uniform(stream)) / size)
 
 
 @inlined
 def whole_shape(depth: float) -> float:
     """Return the shape of a gamma number, of which `gamma_from` takes 1/3 less; it is whole."""
-    return float(math.floor(depth + 5.0 / 6.0))
+    return whole_below(depth + 5.0 / 6.0)
 
 
 @inlined

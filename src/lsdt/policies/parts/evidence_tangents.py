@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import BERNOULLI, Array, compiled, copy_into, inlined
+from lsdt.kernel import BERNOULLI, Array, compiled, copy_into, inlined, nearest_multiple, safe_sqrt
 from lsdt.policies.parts.gap_rows import begin_plays, column_entry, column_of, columns_of
 from lsdt.policies.parts.mixture_evidence import (
     NOBODY,
@@ -59,7 +59,7 @@ def tangent_fields(n_arms: int) -> dict[str, Any]:
 @inlined
 def rounded(value: float) -> float:
     """Return a value rounded so that what differs by rounding alone ties."""
-    return math.floor(value / _FINEST + 0.5) * _FINEST if abs(value) < 1e9 else value
+    return nearest_multiple(value, _FINEST)
 
 
 @compiled
@@ -97,7 +97,7 @@ def solve_least(state: Any, arm: int) -> None:
     state.known[arm], state.cheapest[arm], state.least[arm] = 1, q, value
     state.point[2 * arm] = state.point[2 * arm + 1] = math.nan
     if value < math.inf:
-        reach = math.sqrt(_DEPTH / bend) if 0.0 < bend < math.inf else 0.0
+        reach = safe_sqrt(_DEPTH / bend) if 0.0 < bend < math.inf else 0.0
         left, right = q - reach, q + reach
         if state.family == BERNOULLI:
             floor = max(state.rows.floor[arm], state.tolerance)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.kernel import BERNOULLI, Array, compiled, divergence, inlined
+from lsdt.kernel import BERNOULLI, Array, compiled, divergence, inlined, safe_sqrt
 from lsdt.policies.parts.evidence_tangents import find_leader, rounded
 from lsdt.policies.parts.gap_rows import entry_of, row_of
 from lsdt.policies.parts.mixture_evidence import NOBODY, least_evidence, seen_mean
@@ -82,7 +82,7 @@ def neglected_arm(state: Any, allowed: Allowed) -> int:
         if is_allowed(allowed, arm) and (fewest == NOBODY or counts[arm] < counts[fewest]):
             fewest = arm
     share = float(state.total[0]) / len(counts)
-    return fewest if counts[fewest] < math.sqrt(share) - _GRACE else NOBODY
+    return fewest if counts[fewest] < safe_sqrt(share) - _GRACE else NOBODY
 
 
 @compiled

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lsdt._validation import LARGEST_REWARD
-from lsdt.kernel import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined, safe_sqrt
 from lsdt.policies import specification
 from lsdt.policies.parts.tallies import is_allowed
 from lsdt.policies.specification import Choice, Number
@@ -55,7 +55,7 @@ B = Number(
 @inlined
 def light_width(alpha: float, b: float, level: float, isq: float) -> float:
     """Return the width of an index at ``level = log t``; `isq` is one over the root of the count."""
-    return max(math.sqrt(alpha * level) * isq, 8.0 * b * level * isq * isq)
+    return max(safe_sqrt(alpha * level) * isq, 8.0 * b * level * isq * isq)
 
 
 @compiled

@@ -12,11 +12,9 @@ import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components, dijkstra
 
 from lsdt.candidates import ForbiddenSubgraph, recognise
-from lsdt.kernel import evenly_spread, new_stream
+from lsdt.kernel import Links, evenly_spread, new_stream
 from lsdt.policies.parts.mean_draws_kernel import (
     DrawnRelations,
     all_broken,
@@ -24,6 +22,7 @@ from lsdt.policies.parts.mean_draws_kernel import (
     draw_means,
     repair,
 )
+from lsdt.policies.parts.mean_draws_rows import MOST_ROWS, draw_side_by_side
 from lsdt.side_information import subset
 
 if TYPE_CHECKING:
@@ -89,7 +88,15 @@ def draw_from(
     draws: Floats,
     stream: NDArray[np.uint64],
 ) -> None:
-    """Fill `draws` from means x that satisfy all relations, the quicker way where there are two."""
+    """Fill `draws` from means x that satisfy all relations, the quickest way for their number.
+
+    Few arms are drawn by NumPy, without compiled code. The number alone decides, so that an agent and a
+    simulation, compiled or not, draw the same means.
+    """
+    if len(x) <= MOST_ROWS:
+        rng = np.random.default_rng(stream)
+        draw_side_by_side(x, width, relations, sweeps, kept, draws, rng)
+        return
     has_one_distance = side.ranges is None and side.store.thresholds is None
     if has_one_distance and len(relations.turns) == 1:
         draw_by_order(x, width, relations, size, sweeps, kept, draws, stream)
@@ -156,8 +163,7 @@ def relations_of(side: SideInformation) -> DrawnRelations:
     order = np.argsort(owners, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=side.n_arms))])
     others = others[order]
-    graph = csr_array((np.ones(len(others), np.int8), others, starts), shape=(side.n_arms, side.n_arms))
-    n_components, component = connected_components(graph, directed=False)
+    n_components, component = Links(starts, others).components()
     turns = np.ones(n_components, np.int64)
     turns[component[directed]] = 0
     return DrawnRelations(
@@ -209,17 +215,14 @@ def likely_width(side: SideInformation, size: float) -> float:
 def lay_on_lines(relations: DrawnRelations, size: float) -> Floats:
     """Return a first guess: every component along a line by steps from its ends, one after the other."""
     n_arms, at = len(relations.component), 0.0
-    # SciPy 1.14 walks along graphs with 32-bit indices only.
-    small = np.int32 if len(relations.others) < 2**31 else np.int64
-    others, starts = relations.others.astype(small), relations.starts.astype(small)
-    links = csr_array((np.ones(len(others)), others, starts), shape=(n_arms, n_arms))
+    links = Links(relations.starts, relations.others)
     x = np.zeros(n_arms)
     for which in range(len(relations.turns)):
         members = np.flatnonzero(relations.component == which)
-        steps = _steps(links, members[0], members)
+        steps = links.steps_from(int(members[0]))[members]
         one = members[np.argmax(steps)]
-        steps = _steps(links, one, members)
-        line = steps - _steps(links, members[np.argmax(steps)], members)
+        steps = links.steps_from(int(one))[members]
+        line = steps - links.steps_from(int(members[np.argmax(steps)]))[members]
         line = 0.375 * size * (line - line.min())  # three quarters of a size a step
         x[members] = at + line
         if relations.turns[which] == 0:
@@ -229,8 +232,3 @@ def lay_on_lines(relations: DrawnRelations, size: float) -> Floats:
                 x = over
         at += float(line.max()) + 1.3 * size
     return x
-
-
-def _steps(links: csr_array, arm: np.int64, members: NDArray[np.int64]) -> Floats:
-    steps: Floats = dijkstra(links, directed=False, indices=int(arm), unweighted=True)[members]
-    return steps

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import Array, compiled, inlined, uniform
+from lsdt.kernel import Array, compiled, inlined, safe_exp, safe_log, uniform
 
 _ALL = 2**62  # more than there are relations
 _TRIES = 8  # places that an arm without a free one is tried at
@@ -54,7 +54,7 @@ def log_density(evidence: RewardEvidence, arm: int, at: float) -> float:
     """Return the logarithm of the density of an arm's mean, up to a constant."""
     first, second = evidence.first[arm], evidence.second[arm]
     if evidence.is_coin:
-        return first * math.log(max(at, _TINY)) + second * math.log(max(1.0 - at, _TINY))
+        return first * safe_log(max(at, _TINY)) + second * safe_log(max(1.0 - at, _TINY))
     return -0.5 * second * (at - first) * (at - first)
 
 
@@ -232,7 +232,7 @@ def _accept(x: Array, y: Array, heat: float, evidence: RewardEvidence, stream: A
         for arm in range(len(x)):
             if x[arm] != y[arm]:
                 gain += log_density(evidence, arm, y[arm]) - log_density(evidence, arm, x[arm])
-        if uniform(stream) >= math.exp(min(heat * gain, 0.0)):
+        if uniform(stream) >= safe_exp(min(heat * gain, 0.0)):
             return
     x[:] = y
 

@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import BERNOULLI, compiled, inlined, log_gamma
+from lsdt.kernel import BERNOULLI, compiled, inlined, log_gamma, ratio, safe_exp, safe_log, safe_log1p
 from lsdt.policies.parts.closure_costs import newton_step
 from lsdt.policies.parts.gap_rows import row_of, rows_of, term_of
 
@@ -109,7 +109,7 @@ def base_term(family: int, count: int, mean: float) -> float:
         wins = count * mean
         logs = log_gamma(wins + 0.5) + log_gamma(count - wins + 0.5)
         return logs - log_gamma(count + 1.0) - _LOG_PI
-    return -0.5 * math.log1p(float(count))
+    return -0.5 * safe_log1p(float(count))
 
 
 @inlined
@@ -124,9 +124,9 @@ def own_log_m(family: int, count: int, mean: float, base: float) -> float:
     log_m = base
     if family == BERNOULLI:
         if mean > 0.0:
-            log_m -= count * mean * math.log(mean)
+            log_m -= count * mean * safe_log(mean)
         if mean < 1.0:
-            log_m -= count * (1.0 - mean) * math.log1p(-mean)
+            log_m -= count * (1.0 - mean) * safe_log1p(-mean)
     return log_m
 
 
@@ -150,20 +150,20 @@ def evidence_term(state: Any, seen: Seen, low: float, high: float) -> tuple[floa
         if (theta <= 0.0 and mean > 0.0) or (theta >= 1.0 and mean < 1.0):
             return math.inf, -math.inf if theta <= 0.0 else math.inf, math.inf
         if mean > 0.0:
-            log_m -= count * mean * math.log(theta)
+            log_m -= count * mean * safe_log(theta)
         if mean < 1.0:
-            log_m -= count * (1.0 - mean) * math.log1p(-theta)
+            log_m -= count * (1.0 - mean) * safe_log1p(-theta)
         if theta != mean:
             slope = count * (theta - mean) / (theta * (1.0 - theta))
-            bend = count * (mean / (theta * theta) + (1.0 - mean) / ((1.0 - theta) * (1.0 - theta)))
+            bend = count * (ratio(mean, theta * theta) + (1.0 - mean) / ((1.0 - theta) * (1.0 - theta)))
     elif theta != mean:
-        weight = count / (state.variance * (1.0 + 1.0 / count))
-        slope = weight * (theta - mean)
-        log_m += 0.5 * slope * (theta - mean)
+        weight, apart = float(count / (state.variance * (1.0 + 1.0 / count))), float(theta - mean)
+        slope = weight * apart
+        log_m += 0.5 * slope * apart
         bend = weight
     log_m += state.odds
-    share = math.exp(-abs(log_m))
-    value = max(log_m, 0.0) + math.log1p(share) + state.silence
+    share = safe_exp(-abs(log_m))
+    value = max(log_m, 0.0) + safe_log1p(share) + state.silence
     share = 1.0 / (1.0 + share) if log_m > 0.0 else share / (1.0 + share)
     return value, share * slope, share * (bend + (1.0 - share) * slope * slope)
 
@@ -228,14 +228,14 @@ def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) 
                 value += lowest[other]
             else:
                 terms = evidence_term(state, seen, low, high)
-                value += terms[0]
-                slope += terms[1]
-                bend += terms[2]
+                value += float(terms[0])
+                slope += float(terms[1])
+                bend += float(terms[2])
     if leader >= 0 and not met and state.tallies.counts[leader] > 0:  # rows of very many arms are cut
         terms = evidence_term(state, seen_of(state, leader), -math.inf, q - tolerance)
-        value += terms[0] - lowest[leader]
-        slope += terms[1]
-        bend += terms[2]
+        value += float(terms[0]) - lowest[leader]
+        slope += float(terms[1])
+        bend += float(terms[2])
     return value, slope, bend
 
 

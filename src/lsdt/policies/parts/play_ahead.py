@@ -9,7 +9,6 @@ far, so that a run takes some hundred choices, however long it is.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ from lsdt.kernel import (
     inlined,
     new_stream,
     normal,
+    safe_sqrt,
     uniform,
 )
 from lsdt.policies.parts.evidence_tangents import learn_rewards
@@ -52,13 +52,13 @@ def likely_mean(state: Any, arm: int, stream: Array) -> float:
     count, mean = float(state.tallies.counts[arm]), seen_mean(state.family, state.tallies.means[arm])
     if state.family == BERNOULLI:
         return beta(stream, count * mean + 0.5, count * (1.0 - mean) + 0.5)
-    return mean + math.sqrt(state.variance / count) * normal(stream)
+    return mean + safe_sqrt(state.variance / count) * normal(stream)
 
 
 @compiled
 def draw_means(state: Any, best: int, stream: Array, means: Array) -> None:
     """Draw means of all arms that fit rewards and relations, that of `best` being the largest."""
-    spread = _SPREAD * math.sqrt(state.variance)
+    spread = _SPREAD * safe_sqrt(state.variance)
     top = 1.0 - uniform(stream)
     if state.tallies.counts[best] > 0:
         top = likely_mean(state, best, stream)
@@ -78,7 +78,7 @@ def draw_means(state: Any, best: int, stream: Array, means: Array) -> None:
 def sum_of_rewards(state: Any, mean: float, count: int, stream: Array) -> float:
     """Draw the sum of so many rewards with a mean."""
     if state.family != BERNOULLI:
-        return count * mean + math.sqrt(count * state.variance) * normal(stream)
+        return count * mean + safe_sqrt(count * state.variance) * normal(stream)
     total = 0.0
     for _ in range(count):
         total += 1.0 if uniform(stream) < mean else 0.0

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined, safe_log, safe_pow
 from lsdt.policies.specification import Number
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def new_truncation(parameters: SimpleNamespace, kept: Any) -> Truncation:
 @inlined
 def rung_at(rung: int, time: int) -> int:
     """Return the rung after `time` rounds, from the one before."""
-    while rung < RUNGS - 1 and LADDER[rung] < 2.0 * math.log(time):
+    while rung < RUNGS - 1 and LADDER[rung] < 2.0 * safe_log(time):
         rung += 1
     return rung
 
@@ -84,14 +84,14 @@ def add_truncated(
     counts, sums = tallies.counts, tallies.sums
     counts[at] += 1
     highest = RUNGS - 1
-    while highest >= 0 and abs(reward) > math.pow(bound * counts[at] / LADDER[highest], 1.0 / order):
+    while highest >= 0 and abs(reward) > safe_pow(bound * counts[at] / LADDER[highest], 1.0 / order):
         highest -= 1
     if highest >= 0:
         kept[at * RUNGS + highest] += reward
     if highest >= rung:
         sums[at] += reward
     tallies.means[at] = sums[at] / counts[at]
-    widths[at] = math.pow(counts[at], 1.0 / order - 1.0)
+    widths[at] = safe_pow(counts[at], 1.0 / order - 1.0)
 
 
 @inlined
@@ -121,7 +121,7 @@ def learn_truncated(
 def steepness(truncation: Truncation) -> float:
     """Return what one over ``n^(1 - 1/order)`` is multiplied by in the index."""
     order, level = truncation.order, LADDER[truncation.rung[0]]
-    return truncation.width * math.pow(truncation.bound, 1.0 / order) * math.pow(level, 1.0 - 1.0 / order)
+    return truncation.width * safe_pow(truncation.bound, 1.0 / order) * safe_pow(level, 1.0 - 1.0 / order)
 
 
 @inlined

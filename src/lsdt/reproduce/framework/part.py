@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import lsdt
 from lsdt._files import file_checksum, record_checksum, replace_file
+from lsdt.kernel import compile_ahead
 from lsdt.plotting import save
 
 if TYPE_CHECKING:
@@ -95,7 +97,8 @@ def run_part(experiment: Experiment, setting: Setting, work: Work, folder: Path)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _RECORD).unlink(missing_ok=True)
     started = perf_counter()
-    tables = experiment.compute(setting, work)
+    with compile_ahead(sys.maxsize):  # hundreds of studies share the code
+        tables = experiment.compute(setting, work)
     _write(experiment, tables, folder)
     part = Part(experiment, setting, tables, perf_counter() - started, folder, False)
     record = {

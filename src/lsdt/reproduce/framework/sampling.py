@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from lsdt.reproduce.framework.claims import below, mean_of
 from lsdt.simulation import interval, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -45,6 +46,18 @@ def regret_frame(result: SimulationResult) -> pd.DataFrame:
     return frame[["policy", "run", "t", "regret"]]
 
 
+@contextmanager
+def growing_workers() -> Iterator[None]:
+    """Let joblib replace worker processes in silence.
+
+    A worker that loads Numba and compiles grows by some hundred megabytes after its first task. Where psutil
+    is installed, joblib takes that for a leak, replaces the process, which costs nothing, and warns.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A worker stopped", UserWarning)
+        yield
+
+
 def on_workers(call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], work: Work) -> list[Any]:
     """Return ``call(*task)`` for all tasks, in order, computed in parallel processes.
 
@@ -55,9 +68,10 @@ def on_workers(call: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], work:
     n_jobs = work.n_jobs if len(tasks) >= _WORTH_PROCESSES else 1
     parallel = joblib.Parallel(n_jobs, return_as="generator")
     results = []
-    for result in parallel(joblib.delayed(call)(*task) for task in tasks):
-        results.append(result)
-        work.done(len(results) / len(tasks))
+    with growing_workers():
+        for result in parallel(joblib.delayed(call)(*task) for task in tasks):
+            results.append(result)
+            work.done(len(results) / len(tasks))
     return results
 
 

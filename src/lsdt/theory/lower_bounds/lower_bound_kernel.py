@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import Array, compiled, inlined
+from lsdt.kernel import Array, compiled, inlined, ratio
 
 if TYPE_CHECKING:
     from lsdt.kernel import FixedWholes
@@ -59,7 +59,7 @@ def fill_rates(classes: EndClasses, means: Array, variance: float, epsilon: floa
             lowest = min(lowest, means[arm])
             gap = means[leader] - means[arm]
             if gap > 0.0:
-                rates[arm] = 2.0 * variance / (gap * gap)
+                rates[arm] = ratio(2.0 * variance, gap * gap)
     for number in range(len(classes.class_component)):
         if number != own:
             if classes.class_component[number] == classes.component_of[leader]:
@@ -90,7 +90,7 @@ def keep_cheaper(gap: float, distance: float, arm: int, best: int, cost: float, 
     """
     if distance == 0.0:
         return False
-    price = max(gap, 0.0) / (distance * distance)
+    price = ratio(max(gap, 0.0), distance * distance)
     return best < 0 or price < cost or (price == cost and distance > far)
 
 
@@ -115,9 +115,9 @@ def add_mirrored(
         distance = abs(means[leader] + lowest - reflected - means[arm])
         gap = means[leader] - means[arm]
         if keep_cheaper(gap, distance, arm, best, cost, far):
-            best, cost, far = arm, max(gap, 0.0) / (distance * distance), distance
+            best, cost, far = arm, ratio(max(gap, 0.0), distance * distance), distance
     if best >= 0:
-        rates[best] = max(rates[best], 2.0 * variance / (far * far))
+        rates[best] = max(rates[best], ratio(2.0 * variance, far * far))
 
 
 @inlined
@@ -141,9 +141,9 @@ def add_moved(
         distance = abs(means[leader] + epsilon + above - means[arm])
         gap = means[leader] - means[arm]
         if keep_cheaper(gap, distance, arm, best, cost, far):
-            best, cost, far = arm, max(gap, 0.0) / (distance * distance), distance
+            best, cost, far = arm, ratio(max(gap, 0.0), distance * distance), distance
     if best >= 0:
-        rates[best] = max(rates[best], 2.0 * variance / (far * far))
+        rates[best] = max(rates[best], ratio(2.0 * variance, far * far))
 
 
 @compiled

@@ -19,8 +19,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
 from lsdt.candidates.propagation.orientation.near_gaps_kernel import lengths_of, near_gaps
@@ -111,6 +109,9 @@ class Reflection:
 
     def strict_circle(self) -> list[int]:
         """Return a tight cycle with a strict relation, its first arm also last; an empty list if none."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import breadth_first_order, connected_components
+
         c, bits = self._codes, self._classes.bits
         starts = c.similar_starts, c.dissimilar_starts, c.signed_starts
         first = np.concatenate([np.repeat(np.arange(len(self.levels)), np.diff(one)) for one in starts])

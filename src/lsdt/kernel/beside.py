@@ -1,0 +1,214 @@
+"""Loading and compiling beside the work, so that no call waits for a compiler.
+
+A thread takes requests for code, one after the other. What is not on disk is compiled into the cache by a
+process of its own, ``python -m lsdt.kernel.beside``, because a compiler in this process would hold Python's
+lock for much of the time. Then the thread loads it, and later calls use it. Where a process cannot help
+(code that is not kept, a cache that cannot be written to, an interpreter that cannot be started), the thread
+compiles. `multiprocessing` would run the user's main module again, and is not used.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.kernel import jit
+from lsdt.kernel.cache_files import writable_folder
+from lsdt.kernel.stamps import PACKAGE
+
+if TYPE_CHECKING:
+    from lsdt.kernel.jit import TieredFunction
+
+_NICENESS = 10  # the work comes first
+_EXIT_SECONDS = 10.0  # a process ends only when no thread of it is inside the compiler
+
+
+class _Worker:
+    """A thread that makes code ready, begun by the first request."""
+
+    def __init__(self) -> None:
+        self.requests: queue.SimpleQueue[tuple[TieredFunction, Any] | None] = queue.SimpleQueue()
+        self.known: set[tuple[str, str]] = set()
+        self.thread: threading.Thread | None = None
+        self.process: subprocess.Popen[bytes] | None = None
+        self.stopped = False
+        self.lock = threading.Lock()
+
+    def add(self, function: TieredFunction, kinds: Any) -> None:
+        """Take a request, unless it was taken before."""
+        key = (function.name, json.dumps(kinds))
+        with self.lock:
+            if key in self.known or self.stopped:
+                return
+            self.known.add(key)
+            self.requests.put((function, kinds))
+            if self.thread is None:
+                self.thread = threading.Thread(target=self._work, name="lsdt-compiler", daemon=True)
+                self.thread.start()
+
+    def _work(self) -> None:
+        while (request := self.requests.get()) is not None and not self.stopped:
+            function, kinds = request
+            # Code that cannot be compiled now goes on being interpreted; an error of the function itself
+            # shows where it is called.
+            with suppress(Exception):
+                if not function.is_on_disk() or not _is_loaded(function, kinds):
+                    self._compile_in_a_process(function, kinds)
+                    if not self.stopped:
+                        _load(function, kinds, may_compile=True)
+
+    def _compile_in_a_process(self, function: TieredFunction, kinds: Any) -> None:
+        address = _address(function)
+        if address is None or function.stamp() is None or writable_folder() is None:
+            return
+        with suppress(OSError):
+            with self.lock:
+                if self.stopped:
+                    return
+                self.process = subprocess.Popen(
+                    [sys.executable, "-P", "-m", "lsdt.kernel.beside"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    env={**os.environ, "LSDT_JIT": "always", "PYTHONPATH": _import_path()},
+                )
+            self.process.communicate(json.dumps([address, kinds]).encode())
+
+    def stop(self) -> None:
+        """End the process at once, and the thread as soon as it is not inside the compiler."""
+        with self.lock:
+            self.stopped = True
+            process = self.process
+        if process is not None:
+            with suppress(OSError):
+                process.kill()
+        self.requests.put(None)
+        if self.thread is not None:
+            self.thread.join(_EXIT_SECONDS)
+
+
+_worker = _Worker()
+atexit.register(lambda: _worker.stop())
+
+
+def _renew() -> None:
+    """Begin again in a forked process, which has no thread."""
+    global _worker
+    _worker = _Worker()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
+def prepare(function: TieredFunction, arguments: tuple[Any, ...]) -> None:
+    """Make code ready for calls with arguments of these types, and return at once."""
+    kinds = [_kind_of(argument) for argument in arguments]
+    if None not in kinds:
+        _worker.add(function, kinds)
+
+
+def _is_loaded(function: TieredFunction, kinds: Any) -> bool:
+    try:
+        _load(function, kinds, may_compile=False)
+    except jit.NotLoaded:
+        return False
+    return True
+
+
+def _load(function: TieredFunction, kinds: Any, may_compile: bool) -> None:
+    from lsdt.kernel.compiler import compile_for
+
+    with jit.compiling_is(may_compile):
+        compile_for(function, tuple(_example_of(kind) for kind in kinds))
+
+
+def _kind_of(argument: Any) -> Any:
+    """Describe the type of an argument in a form that JSON holds; None for types that kernels do not take."""
+    if isinstance(argument, np.ndarray):
+        flags = argument.flags
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return ["array", argument.dtype.str, argument.ndim, layout, flags.writeable]
+    if isinstance(argument, np.generic):
+        return ["number", argument.dtype.str]
+    if isinstance(argument, (bool, int, float)):
+        return [type(argument).__name__]
+    if isinstance(argument, tuple):
+        kind, parts = type(argument), [_kind_of(part) for part in argument]
+        return None if None in parts else ["tuple", kind.__module__, kind.__qualname__, parts]
+    return None
+
+
+def _example_of(kind: Any) -> Any:
+    """Return a small value of a type that `_kind_of` described."""
+    word = kind[0]
+    if word == "array":
+        _, element, n_axes, layout, writeable = kind
+        array = np.zeros((2,) * n_axes, element, order="F" if layout == "F" else "C")
+        if layout == "A":
+            array = np.zeros((4,) * n_axes, element)[(slice(None, None, 2),) * n_axes]
+        array.flags.writeable = writeable
+        return array
+    if word == "number":
+        return np.dtype(kind[1]).type(0)
+    if word == "tuple":
+        _, module, name, parts = kind
+        values = [_example_of(part) for part in parts]
+        made = _found(module, name)
+        return tuple(values) if made is tuple else made(*values)
+    return {"bool": False, "int": 0, "float": 0.0}[word]
+
+
+def _address(function: TieredFunction) -> list[str] | None:
+    """Say where another process finds a function; None if it cannot."""
+    if "<locals>" not in function.__qualname__:
+        found = getattr(sys.modules.get(function.__module__), function.__qualname__, None)
+        return ["function", function.__module__, function.__qualname__] if found is function else None
+    state_class, _, entry = function.name.rpartition(".")
+    return ["entry", state_class, entry] if state_class.startswith("lsdt.") else None
+
+
+def _import_path() -> str:
+    """Return where this process finds modules, for one that is to find the same."""
+    return os.pathsep.join([str(PACKAGE.parent), *(path for path in sys.path if path)])
+
+
+def _found(module: str, name: str) -> Any:
+    value: Any = importlib.import_module(module)
+    for part in name.split("."):
+        value = getattr(value, part)
+    return value
+
+
+def _function_at(address: list[str]) -> TieredFunction:
+    """Return the function that `_address` named."""
+    if address[0] == "function":
+        function: TieredFunction = _found(address[1], address[2])
+        return function
+    from lsdt.kernel.drivers import entries_of
+
+    module, _, name = address[1].rpartition(".")
+    entry: TieredFunction = getattr(entries_of(_found(module, name)), address[2])
+    return entry
+
+
+def main() -> None:
+    """Compile what standard input asks for into the cache."""
+    if hasattr(os, "nice"):
+        os.nice(_NICENESS)
+    address, kinds = json.loads(sys.stdin.read())
+    _load(_function_at(address), kinds, may_compile=True)
+
+
+if __name__ == "__main__":
+    main()

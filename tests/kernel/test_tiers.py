@@ -1,0 +1,200 @@
+"""Which tier answers: the interpreter for small jobs, compiled code for large and for hot ones."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+from forks import forks
+from lsdt.kernel import beside, cache_files, jit
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    """A kernel of which nothing is compiled or counted yet, with a cache of its own."""
+    monkeypatch.setattr(cache_files, "cache_folders", lambda: [tmp_path])
+    monkeypatch.setattr(jit, "jit_mode", lambda: "auto")
+    cache_files.writable_folder.cache_clear()
+
+    @jit.compiled
+    def total(values):
+        result = 0.0
+        for value in values:
+            result += value
+        return result
+
+    yield total
+    cache_files.writable_folder.cache_clear()
+
+
+@pytest.fixture
+def asked_for(monkeypatch):
+    """What is asked to be made ready beside; nothing is."""
+    found = []
+    monkeypatch.setattr(beside, "prepare", lambda function, arguments: found.append(function))
+    return found
+
+
+def test_a_small_job_is_interpreted_and_returns_numbers_of_python(kernel, asked_for):
+    assert type(kernel(np.ones(3))) is float
+    assert kernel.loaded is None
+    assert kernel.spent > 0.0
+    assert asked_for == []
+
+
+def test_a_job_that_is_large_by_its_size_is_compiled_at_once(kernel, asked_for):
+    assert kernel(np.ones(100_000)) == 100_000.0
+    assert kernel.loaded is not None
+    assert kernel.spent == 0.0
+    assert kernel(np.ones(3)) == 3.0  # and small ones use it from then on
+    assert kernel.spent == 0.0
+
+
+def test_a_job_that_is_predicted_to_take_long_is_compiled_at_once(kernel, asked_for):
+    """Ten times the work of a call that took a second."""
+    kernel._slowest = (1.0, 100)
+    kernel(np.ones(1_000))
+    assert kernel.loaded is not None
+
+
+def test_what_has_used_up_its_allowance_is_made_ready_beside(kernel, asked_for):
+    kernel.spent = jit.COMPILE_SECONDS
+    assert kernel(np.ones(3)) == 3.0
+    assert asked_for == [kernel]
+    assert kernel.loaded is None
+
+
+def test_a_study_of_many_rounds_compiles_at_once_and_one_of_few_does_not(kernel, asked_for):
+    with jit.compile_ahead(100):
+        kernel(np.ones(3))
+    assert kernel.loaded is None
+    with jit.compile_ahead(10**6):
+        kernel(np.ones(3))
+    assert kernel.loaded is not None
+
+
+def test_code_on_disk_is_loaded_once_time_has_been_spent(kernel, asked_for, monkeypatch):
+    kernel.compile((np.ones(3),))
+
+    again = jit.TieredFunction(kernel.py_func, kernel.name, kernel.stamp)
+    monkeypatch.setattr(jit, "_interpreted_seconds", [0.0])
+    again(np.ones(3))
+    assert again.loaded is None
+    monkeypatch.setattr(jit, "_interpreted_seconds", [10.0])
+    again(np.ones(3))
+    assert again.loaded is not None
+    assert sum(again.dispatcher.stats.cache_hits.values()) == 1
+
+
+def test_arguments_of_another_type_are_interpreted_again(kernel, asked_for):
+    """Code for floats is loaded; for whole numbers nothing is, and a call need not compile it."""
+    kernel.compile((np.ones(3),))
+    assert kernel(np.ones(3, np.int64)) == 3.0
+    assert len(kernel.dispatcher.signatures) == 1
+
+
+def test_all_that_an_interpreted_kernel_calls_is_interpreted(kernel):
+    @jit.compiled
+    def twice(values):
+        return 2.0 * kernel(values)
+
+    kernel.compile((np.ones(3),))
+    before = kernel.dispatcher.stats.cache_hits.copy()
+    assert twice(np.ones(4)) == 8.0
+    assert kernel.dispatcher.stats.cache_hits == before
+
+
+def test_never_and_always(kernel, monkeypatch):
+    monkeypatch.setattr(jit, "jit_mode", lambda: "never")
+    kernel(np.ones(100_000))
+    assert kernel.loaded is None
+    monkeypatch.setattr(jit, "jit_mode", lambda: "always")
+    kernel(np.ones(1))
+    assert kernel.loaded is not None
+
+
+def test_kinds_of_arguments_survive_a_trip_to_another_process():
+    from numba import typeof
+
+    from lsdt.kernel.drivers import RunTotals
+
+    whole, matrix = np.arange(4), np.ones((3, 3))
+    frozen = np.ones(2)
+    frozen.flags.writeable = False
+    totals = RunTotals(np.zeros(4, np.uint64), *(np.zeros(1) for _ in range(6)))
+    for value in (1, 2.5, True, np.int32(1), whole, matrix, matrix.T, whole[::2], frozen, totals, (1, whole)):
+        assert typeof(beside._example_of(beside._kind_of(value))) == typeof(value)
+    assert beside._kind_of("word") is None
+    assert beside._kind_of((1, object())) is None
+
+
+def test_hot_code_is_compiled_by_another_process_and_picked_up(tmp_path):
+    """Calls go on being answered meanwhile; in the end compiled code answers, with the same bits."""
+    code = """
+        import time, numpy as np
+        from lsdt.kernel import jit
+        from lsdt.kernel.arrays import ascending
+        values = np.random.default_rng(0).permutation(50)
+        ascending.spent = jit.COMPILE_SECONDS
+        first, began = ascending(values), time.monotonic()
+        while ascending.loaded is None and time.monotonic() - began < 90:
+            assert (ascending(values) == first).all()
+            time.sleep(.05)
+        ascending.spent = 0.
+        print((ascending(values) == first).all(), ascending.spent)
+        print(sum(ascending.dispatcher.stats.cache_hits.values()))
+    """
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "LSDT_JIT": "auto"}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["True", "0.0", "1"], done.stderr
+
+
+def test_a_process_ends_at_once_while_code_is_compiled_beside(tmp_path):
+    code = """
+        import numpy as np
+        from lsdt.kernel import jit
+        from lsdt.kernel.arrays import ascending
+        ascending.spent = jit.COMPILE_SECONDS
+        ascending(np.arange(9)[::-1].copy())
+    """
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "LSDT_JIT": "auto"}
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], env=environment, timeout=60, check=False
+    )
+    assert done.returncode == 0
+    assert time.monotonic() - began < beside._EXIT_SECONDS + 20.0  # it does not hang
+
+
+def test_an_unknown_word_in_the_environment_is_one_line(tmp_path):
+    command = [sys.executable, "-m", "lsdt.cli.main", "candidates", "--example", "partial"]
+    environment = {**os.environ, "LSDT_JIT": "sometimes"}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "LSDT_JIT is 'sometimes'; accepted are auto, always, never" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_five_drinks_and_an_agent_of_a_hundred_arms_need_no_compiler():
+    code = """
+        import os, sys
+        os.environ["LSDT_JIT"] = "auto"
+        import lsdt
+        side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(0, 2)], epsilon=.1)
+        lsdt.candidate_set(side).explain(1)
+        side = lsdt.problems.uniform(100, .1, .9, .1, "bernoulli", .5, .5).draw(0, 0).side
+        agent = lsdt.Agent(side, rewards="bernoulli")
+        for _ in range(20):
+            agent.tell(agent.ask(), 1)
+        agent.stopping()
+        print("numba" in sys.modules)
+    """
+    assert forks(code) == [["False"]]

@@ -1,0 +1,32 @@
+"""Run a kernel in the tier of one's choice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lsdt.kernel import compiler, jit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def interpreted(function: Any) -> Callable[..., Any]:
+    """Return a function that runs a kernel, and all that it calls, in the interpreter."""
+    plain = getattr(function, "plain", function)
+
+    def call(*arguments):
+        jit._THREAD.interpreting = True
+        try:
+            return plain(*arguments)
+        finally:
+            jit._THREAD.interpreting = False
+
+    return call
+
+
+def compiled(function: Any) -> Callable[..., Any]:
+    """Return a function that runs a kernel compiled."""
+    if isinstance(function, jit.TieredFunction):
+        return lambda *arguments: function.compile(arguments)
+    (found,) = [dispatcher for seen, dispatcher in compiler._registered if seen is function]
+    return found
