@@ -56,10 +56,10 @@ def ts(means, gaps, key, noise, checkpoints, regrets, rewards, plays):  # type: 
     n_arms, regret, earned, passed = len(means), 0.0, 0.0, 0
     wins, win_widths = np.full(n_arms, UNIT_DEPTH), np.full(n_arms, UNIT_WIDTH)
     losses, loss_widths = np.full(n_arms, UNIT_DEPTH), np.full(n_arms, UNIT_WIDTH)
-    own = np.zeros(4, np.uint64)
+    own = key.copy()
     for t in range(checkpoints[-1]):
         best, highest = 0, -1.0
-        begin_round(key, own, t, _POLICY)
+        begin_round(own, t, _POLICY)
         for arm in range(n_arms):
             x = gamma_from(own, wins[arm], win_widths[arm])
             y = gamma_from(own, losses[arm], loss_widths[arm])

@@ -13,36 +13,35 @@ namespace {
 double width[256], inside[256], height[257];
 constexpr double tail_start = 3.6541528853610088;
 
-struct Generator {  // xoshiro256++
-    uint64_t s0, s1, s2, s3;
+struct Generator {  // Philox4x64-10
+    uint64_t key0, key1, number, drawn = 0, block[4];
 
-    explicit Generator(const uint64_t* key) : s0(key[0]), s1(key[1]), s2(key[2]), s3(key[3]) {}
+    explicit Generator(const uint64_t* key, uint64_t number = 0) : key0(key[0]), key1(key[1]), number(number) {}
 
-    // The stream of one round, for one purpose: four outputs of SplitMix64.
+    // The stream of one round, for one purpose.
     Generator(const uint64_t* key, int64_t round, uint64_t purpose)
-        : s0(mixed(key[0], round, purpose)),
-          s1(mixed(key[1], round, purpose)),
-          s2(mixed(key[2], round, purpose)),
-          s3(mixed(key[3], round, purpose)) {}
+        : Generator(key, static_cast<uint64_t>(round) * 16 + purpose) {}
 
-    static uint64_t mixed(uint64_t start, int64_t round, uint64_t purpose) {
-        uint64_t word = start + (static_cast<uint64_t>(round) * 16 + purpose) * 0x9E3779B97F4A7C15ULL;
-        word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9ULL;
-        word = (word ^ (word >> 27)) * 0x94D049BB133111EBULL;
-        return word ^ (word >> 31);
+    void encrypt() {
+        uint64_t a = drawn >> 2, b = number, c = 0, d = 0, k0 = key0, k1 = key1;
+        for (int round = 0; round < 10; ++round) {
+            const unsigned __int128 one = static_cast<unsigned __int128>(0xD2E7470EE14C6C93ULL) * a;
+            const unsigned __int128 other = static_cast<unsigned __int128>(0xCA5A826395121157ULL) * c;
+            a = static_cast<uint64_t>(other >> 64) ^ b ^ k0;
+            b = static_cast<uint64_t>(other);
+            c = static_cast<uint64_t>(one >> 64) ^ d ^ k1;
+            d = static_cast<uint64_t>(one);
+            k0 += 0x9E3779B97F4A7C15ULL;
+            k1 += 0xBB67AE8584CAA73BULL;
+        }
+        block[0] = a, block[1] = b, block[2] = c, block[3] = d;
     }
 
-    static uint64_t rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
-
     uint64_t word() {
-        const uint64_t result = rotl(s0 + s3, 23) + s0, shifted = s1 << 17;
-        s2 ^= s0;
-        s3 ^= s1;
-        s1 ^= s2;
-        s0 ^= s3;
-        s2 ^= shifted;
-        s3 = rotl(s3, 45);
-        return result;
+        const uint64_t lane = drawn & 3;
+        if (lane == 0) encrypt();
+        ++drawn;
+        return block[lane];
     }
 
     static double unit(uint64_t bits) {

@@ -259,3 +259,15 @@ def test_arms_that_are_alike_are_not_taken_for_different():
         expected = weight(wins, [100] * 5)
         assert first + second == pytest.approx(expected + 100)
         assert (expected > 30) == (wins[0] == 50)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_arm_that_relations_exclude_is_not_recommended_by_luck(seed):
+    """The middle arm of three cannot be the best; its posterior mean is hardly lower, and draws err."""
+    side = lsdt.complete(3, [(0, 1), (1, 2)], epsilon=0.1)
+    agent = lsdt.Agent(side, "ucb1", seed=seed)
+    for arm in (0, 2, 0):
+        agent.observe(arm, 1.0)
+        found = agent.best()
+        assert found.arm_id in (0, 2)
+        assert found.certainty > 0.2

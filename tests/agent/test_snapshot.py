@@ -76,7 +76,7 @@ def test_what_is_not_a_snapshot_is_refused_with_a_word():
     blob = bytearray(lsdt.Agent(SIDE, "ucb1").snapshot())
     for version, what in ((99, "upgrade lsdt"), (3, "made by an earlier lsdt, .* prior=")):
         struct.pack_into("<I", blob, 8, version)
-        with pytest.raises(InvalidFile, match=f"has format {version}, and .* reads format 4: .*{what}"):
+        with pytest.raises(InvalidFile, match=f"has format {version}, and .* reads format 5: .*{what}"):
             lsdt.Agent.restore(bytes(blob))
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from lsdt.kernel import random
+from lsdt.kernel import compiler, random  # noqa: F401  (compiled code is known to Numba then)
 from lsdt.kernel.random import Purpose, new_stream, new_streams
-from naive.streams import EDGES, TAIL, Stream, area_beyond
+from naive.streams import EDGES, TAIL, Stream, area_beyond, philox
 
 
 @numba.njit
@@ -49,9 +49,28 @@ def test_words_are_those_of_plain_integers(key):
 
 
 def test_words_of_the_authors_reference_code():
-    """State 1, 2, 3, 4: the first words that Blackman and Vigna's xoshiro256plusplus.c returns."""
-    stream = np.array([1, 2, 3, 4], np.uint64)
-    assert draw_words(stream, 4).tolist() == [41943041, 58720359, 3588806011781223, 3591011842654386]
+    """The known answers of Philox4x64-10 in Random123: counter and key 0, and all ones."""
+    ones = 2**64 - 1
+    assert philox([0] * 4, [0] * 2)[0] == 0x16554D9ECA36314C
+    assert philox([ones] * 4, [ones] * 2)[0] == 0x87B092C3013FE90B
+
+
+@pytest.mark.parametrize(("key", "round_", "purpose"), [((0,), 0, 0), ((1, 2, 3), 5, 2), ((7,), 2**40, 7)])
+def test_words_are_those_of_numpy(key, round_, purpose):
+    """NumPy counts up before its first block, so it starts one below ours."""
+    stream = new_stream(*key)
+    random._begin_round_plain(stream, round_, purpose)
+    before = ((16 * round_ + purpose) << 64) - 1
+    reference = np.random.Philox()
+    reference.state = {
+        **reference.state,
+        "state": {
+            "counter": np.array([(before >> 64 * at) % 2**64 for at in range(4)], np.uint64),
+            "key": stream[:2],
+        },
+        "buffer_pos": 4,
+    }
+    assert draw_words(stream, 30).tolist() == reference.random_raw(30).tolist()
 
 
 def test_the_ziggurat_is_the_one_that_closes():
@@ -142,3 +161,45 @@ def test_many_streams_are_those_of_one_key_each(seed, numbers):
         streams = new_streams(seed, numbers, int(purpose))
         assert streams.dtype == np.uint64
         assert streams.tolist() == [new_stream(seed, number, purpose).tolist() for number in numbers]
+
+
+# ---------------------------------------------------------------- neighbours are independent
+
+SIDE = 512  # rounds, replications and numbers of a round that are compared
+
+
+def rounds_of(stream, n_rounds, n_words, purpose=int(Purpose.POLICY)):
+    """The first words of many rounds, a row each."""
+    rows = np.empty((n_rounds, n_words), np.uint64)
+    for number in range(n_rounds):
+        random._begin_round_plain(stream, number, purpose)
+        rows[number] = [random._next_word_plain(stream) for _ in range(n_words)]
+    return rows
+
+
+def families():
+    """Tables whose neighbouring rows differ by one round, one replication, one purpose, or one seed."""
+    rounds = rounds_of(new_stream(3, 1, Purpose.POLICY), SIDE, 8)
+    yield "rounds", rounds
+    replications = new_streams(3, range(SIDE), int(Purpose.POLICY))
+    yield "replications", np.array([rounds_of(stream, 1, 8)[0] for stream in replications])
+    yield "seeds", np.array([rounds_of(new_stream(seed, 0, Purpose.POLICY), 1, 8)[0] for seed in range(SIDE)])
+    pairs = [rounds_of(new_stream(3, 1, Purpose.POLICY), SIDE // 2, 8, int(purpose)) for purpose in (2, 4)]
+    yield "purposes", np.stack(pairs, axis=1).reshape(SIDE, 8)
+
+
+@pytest.mark.parametrize(("name", "words"), [pytest.param(*each, id=each[0]) for each in families()])
+def test_neighbouring_rounds_replications_purposes_and_seeds_are_independent(name, words):
+    """Bits, bits that change between neighbours, correlations along both axes, and gaps between all words."""
+    bits = np.unpackbits(words.view(np.uint8), axis=None).reshape(*words.shape, 64)
+    for table in (bits, bits[1:] ^ bits[:-1], bits[:, 1:] ^ bits[:, :-1]):
+        count = table.shape[0] * table.shape[1]
+        shares = table.mean(axis=(0, 1))  # of every one of the 64 bits
+        assert np.abs(shares - 0.5).max() < 5.5 * 0.5 / math.sqrt(count)
+    x = (words >> np.uint64(11)).astype(float) / 2**53
+    for one, other in ((x[1:], x[:-1]), (x[:, 1:], x[:, :-1]), (x[1:, 1:], x[:-1, :-1])):
+        assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < 5 / math.sqrt(one.size)
+    assert scipy.stats.kstest(x.ravel(), "uniform").pvalue > 1e-4
+    cells = (x[1:, 0] * 8).astype(int) * 8 + (x[:-1, 0] * 8).astype(int)  # pairs of neighbours in a square
+    assert scipy.stats.chisquare(np.bincount(cells, minlength=64)).pvalue > 1e-4
+    assert len(np.unique(words)) == words.size

@@ -185,8 +185,8 @@ def test_an_unknown_word_in_the_environment_is_one_line(tmp_path):
 
 def test_five_drinks_and_an_agent_of_a_hundred_arms_need_no_compiler():
     code = """
-        import os, sys
-        os.environ["LSDT_JIT"] = "auto"
+        import os, sys, tempfile
+        os.environ |= {"LSDT_JIT": "auto", "NUMBA_CACHE_DIR": tempfile.mkdtemp()}
         import lsdt
         side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(0, 2)], epsilon=.1)
         lsdt.candidate_set(side).explain(1)

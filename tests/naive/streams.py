@@ -11,16 +11,14 @@ LAYERS = 256
 CHOICE, TOSS = 2, 4  # what a policy draws for in a round
 
 
-def rotated(word, by):
-    return ((word << by) | (word >> (64 - by))) & MASK
-
-
-def splitmix(start, number):
-    """Steele, Lea and Flood (2014): the output of the generator after so many steps of the golden gamma."""
-    z = (start + number * 0x9E3779B97F4A7C15) & MASK
-    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-    return z ^ (z >> 31)
+def philox(counter, key):
+    """Salmon et al. (2011), Philox4x64-10: four words from four words of counter and two of key."""
+    x, k = list(counter), list(key)
+    for _ in range(10):
+        first, second = 0xD2E7470EE14C6C93 * x[0], 0xCA5A826395121157 * x[2]
+        x = [(second >> 64) ^ x[1] ^ k[0], second & MASK, (first >> 64) ^ x[3] ^ k[1], first & MASK]
+        k = [(k[0] + 0x9E3779B97F4A7C15) & MASK, (k[1] + 0xBB67AE8584CAA73B) & MASK]
+    return x
 
 
 def density(x):
@@ -64,27 +62,26 @@ EDGES = [*layer_edges(TAIL), 0.0]
 
 
 class Stream:
-    """xoshiro256++ with everything drawn from it."""
+    """Philox4x64-10 with everything drawn from it."""
 
     def __init__(self, *key):
-        self.key = [int(word) for word in np.random.SeedSequence(key).generate_state(4, np.uint64)]
-        self.state = list(self.key)
+        self.key = [int(word) for word in np.random.SeedSequence(key).generate_state(2, np.uint64)]
+        self.number = self.drawn = 0
+        self.block = [0] * 4
+
+    @property
+    def state(self):
+        return [*self.key, self.number, self.drawn, *self.block]
 
     def begin_round(self, number, purpose):
-        """Start anew for a round: output 16 round + purpose of SplitMix64, from every word of the key."""
-        self.state = [splitmix(word, 16 * number + purpose) for word in self.key]
+        """Start at the first word of a round; the counter holds the block, and the round with its purpose."""
+        self.number, self.drawn = 16 * number + purpose, 0
 
     def word(self):
-        s = self.state
-        result = (rotated((s[0] + s[3]) & MASK, 23) + s[0]) & MASK
-        shifted = (s[1] << 17) & MASK
-        s[2] ^= s[0]
-        s[3] ^= s[1]
-        s[1] ^= s[2]
-        s[0] ^= s[3]
-        s[2] ^= shifted
-        s[3] = rotated(s[3], 45)
-        return result
+        if self.drawn % 4 == 0:
+            self.block = philox([self.drawn // 4, self.number, 0, 0], self.key)
+        self.drawn += 1
+        return self.block[(self.drawn - 1) % 4]
 
     def uniform(self):
         return (self.word() >> 11) / 2**53

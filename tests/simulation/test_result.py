@@ -115,7 +115,7 @@ def test_what_cannot_be_read_is_refused(result, tmp_path):
     result.save(tmp_path)
     about = json.loads((tmp_path / "study.json").read_text())
     (tmp_path / "study.json").write_text(json.dumps({**about, "format": 99}))
-    with pytest.raises(InvalidFile, match="format 99; this version reads 2"):
+    with pytest.raises(InvalidFile, match="format 99; this version reads 3"):
         lsdt.SimulationResult.load(tmp_path)
     (tmp_path / "study.json").write_text("{")
     with pytest.raises(InvalidFile, match="cannot read results"):

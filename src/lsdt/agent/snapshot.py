@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 MAGIC = b"LSDTAGNT"
-FORMAT = 4  # earlier ones do not say which opening made a decision
+FORMAT = 5  # earlier ones belong to another random generator
 _TALLIES = ("counts", "sums", "squares")
 
 

@@ -26,6 +26,8 @@ from .memory import (
 )
 from .parallel import available_cores as available_cores, over_blocks as over_blocks
 from .random import (
+    GENERATOR as GENERATOR,
+    STREAM_WORDS as STREAM_WORDS,
     UNIT_DEPTH as UNIT_DEPTH,
     UNIT_WIDTH as UNIT_WIDTH,
     CoinPurpose as CoinPurpose,
@@ -36,6 +38,7 @@ from .random import (
     coin_threshold as coin_threshold,
     gamma_from as gamma_from,
     gamma_width as gamma_width,
+    hashed_keys as hashed_keys,
     new_stream as new_stream,
     new_streams as new_streams,
     normal as normal,
@@ -85,7 +88,6 @@ from .special import (
     upper_mean as upper_mean,
 )
 from .state import (
-    STREAM_WORDS as STREAM_WORDS,
     Allowed as Allowed,
     FixedReals as FixedReals,
     FixedWholes as FixedWholes,

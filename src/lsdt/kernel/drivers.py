@@ -17,10 +17,10 @@ import numpy as np
 
 from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import Array, compiled_for, inlined
-from lsdt.kernel.random import Purpose
+from lsdt.kernel.random import STREAM_WORDS, Purpose
 from lsdt.kernel.rewards import RECORDED_LAW, draw_recorded, draw_reward
 from lsdt.kernel.stamps import sources_stamp
-from lsdt.kernel.state import Allowed, allowed_of, state_of, stream_of
+from lsdt.kernel.state import Allowed, allowed_of, state_of, stream_of, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,12 +57,12 @@ def define_rule(
     )  # `@njit` is not needed
     if RULES.setdefault(state_class, rule) != rule:
         raise InvalidInput(
-            f"two policies share the class of state {state_class.__name__}; each needs a class of its own"
+            f"two policies share the class of state {state_class.__name__}; each needs its own class"
         )
 
 
 def select_arm(state: Any, allowed: Allowed, stream: Array) -> int:
-    """Return the arm that the policy of this state plays next, of those that are allowed."""
+    """Return the arm that the policy of this state plays next, one of the allowed arms."""
     return RULES[type(state)].select(state, allowed, stream)
 
 
@@ -107,7 +107,7 @@ class RunTotals(NamedTuple):
 
     ``clock`` is the number of rounds played and of checkpoints passed, ``sums`` the regret and the reward so
     far; ``regret`` and ``reward`` are read at ``checkpoints``. ``plays`` may be empty: then none are counted.
-    ``clock[1]`` is -1 when the policy chose an arm that there is not, which is then in ``clock[0]``.
+    ``clock[1]`` is -1 when the policy chose an invalid arm, which is then in ``clock[0]``.
     """
 
     stream: Array
@@ -136,7 +136,7 @@ class ReplayTrace(NamedTuple):
     """What a replay has come to, round by round; it can be interrupted and taken up again.
 
     ``clock`` is the number of rounds answered and of users gone by. ``clock[1]`` is -1 when the policy chose
-    an arm that there is not, which is then in ``clock[0]``.
+    an invalid arm, which is then in ``clock[0]``.
     """
 
     clock: Array
@@ -232,6 +232,7 @@ def _play_entry(state_class: type, stamp: _Stamp) -> Any:
         state = state_of(state_class, buffer, offsets)
         arms, means, gaps, plays = setting.arms, setting.means, setting.gaps, totals.plays
         allowed = allowed_of(True, flags)
+        noise = view_of(totals.stream, 0, STREAM_WORDS, np.uint64)  # whose references are not counted
         clock, checkpoints = totals.clock, totals.checkpoints
         regret, earned = totals.sums[0], totals.sums[1]
         played, passed = clock[0], clock[1]
@@ -247,9 +248,9 @@ def _play_entry(state_class: type, stamp: _Stamp) -> Any:
                     count_ask(state, chosen, allowed, stream_of(buffer, round_, _POLICY))
                 arm = arms[chosen]
                 if setting.law == RECORDED_LAW:
-                    reward = draw_recorded(setting.starts, setting.recorded, arm, totals.stream)
+                    reward = draw_recorded(setting.starts, setting.recorded, arm, noise)
                 else:
-                    reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, totals.stream)
+                    reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, noise)
                 learn(state, chosen, reward, stream_of(buffer, round_, _TOSS))
                 regret += gaps[arm]
                 earned += reward

@@ -21,7 +21,7 @@ import sys
 from contextlib import contextmanager
 from functools import cache, update_wrapper
 from threading import local
-from time import perf_counter
+from time import thread_time
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -189,14 +189,14 @@ class TieredFunction:
 
     def interpret(self, arguments: tuple[Any, ...], work: int = 0) -> Any:
         """Call the function in the interpreter, without NumPy's warnings, and add up its time."""
-        started = perf_counter()
+        started = thread_time()
         _THREAD.interpreting = True
         try:
             with np.errstate(all="ignore"):  # compiled code does not warn either
                 result = self.plain(*arguments)
         finally:
             _THREAD.interpreting = False
-            seconds = perf_counter() - started
+            seconds = thread_time() - started
             self.spent += seconds
             _interpreted_seconds[0] += seconds
             self._slowest = max(self._slowest, (seconds, work))

@@ -12,6 +12,7 @@ from numba.np.arrayobj import make_array, populate_array
 
 from lsdt.kernel.drivers import RULES, count_ask, learn, score_arm, select_arm
 from lsdt.kernel.inner import INNER
+from lsdt.kernel.random import high_word
 from lsdt.kernel.state import ARRAYS, ELEMENTS, declared_fields, field_kinds, state_of, view_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,25 @@ if TYPE_CHECKING:
 
 # Merged into their callers, as the functions that `inlined` marks.
 _MERGED: Any = {"forceinline": True, "no_cfunc_wrapper": True, **INNER}
+
+
+@intrinsic(prefer_literal=False)
+def _high_word(_context: Any, a: Any, b: Any) -> Any:
+    """Multiply as whole numbers of 128 bits, which processors do in one step and Numba has no type for."""
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        word = context.get_value_type(types.uint64)
+        wide = type(word)(128)
+        one, other = (builder.zext(argument, wide) for argument in arguments)
+        product = builder.lshr(builder.mul(one, other), wide(64))
+        return builder.trunc(product, word)
+
+    return types.uint64(types.uint64, types.uint64), generate
+
+
+@overload(high_word, jit_options=_MERGED, strict=False)
+def _compiled_high_word(a: Any, b: Any) -> Callable[..., Any]:
+    return lambda a, b: _high_word(a, b)  # type: ignore[call-arg]
 
 
 def _view(context: Any, builder: Any, view_type: Any, first: Any, length: Any) -> Any:

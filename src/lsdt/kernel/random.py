@@ -1,19 +1,20 @@
 """Random numbers for compiled code: streams, and a coin for every pair of arms.
 
-The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021),
-normals come from a ziggurat of 256 layers (Marsaglia and Tsang, 2000), gammas from the method of Marsaglia
-and Tsang ("A simple method for generating gamma variables", 2000). A stream is an array ``uint64[4]``,
-advanced in place and seeded by NumPy's SeedSequence, so a study's streams are independent and the same on
-every machine.
+The generator is Philox4x64-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3",
+2011), which NumPy has too. It encrypts a counter: any number of a stream can be computed without those before
+it, and a stream has nothing to set up. Normals come from a ziggurat of 256 layers (Marsaglia and Tsang,
+2000), gammas from the method of Marsaglia and Tsang ("A simple method for generating gamma variables", 2000).
 
-A policy begins a new stream in every round: word i of it is output number ``16 round + purpose`` of the
-SplitMix64 generator (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) that
-starts at word i of the policy's key. So what a round draws does not depend on what was drawn before it.
+A stream is an array ``uint64[8]``, advanced in place: two words of key, the number of the round and purpose,
+how many words were drawn, and the four words of the current block. The key is hashed from a seed, a
+replication and a purpose by NumPy's SeedSequence; the counter holds the number of the block and
+``16 round + purpose``. So a policy's numbers in a round do not depend on what was drawn before it, and are
+the same on every machine.
 
 The coin of the pair {i, j} under a key is output number ``(min << 32) + max`` of the SplitMix64 generator
-that starts at the key; nothing is stored, and (i, j) and (j, i) are one pair. A coin with probability p falls
-on yes when the upper 53 bits of that output are below ``p * 2**53``, so a larger p says yes wherever a
-smaller p did.
+(Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) that starts at the key;
+nothing is stored, and (i, j) and (j, i) are one pair. A coin with probability p falls on yes when the upper
+53 bits of that output are below ``p * 2**53``, so a larger p says yes wherever a smaller p did.
 """
 
 from __future__ import annotations
@@ -29,14 +30,27 @@ from lsdt.kernel.jit import Array, compiled, inlined, interpreted_as
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# The version of everything that is drawn: results and logs of another one cannot be continued.
+GENERATOR = "philox4x64-10"
+
+STREAM_WORDS = 8
+KEY_WORDS = 2
+_NUMBER, _DRAWN, _BLOCK = 2, 3, 4  # places in a stream
+
+# The constants of Philox4x64-10, as whole numbers and as words.
+_ROUNDS = 10
+_FACTORS = 0xD2E7470EE14C6C93, 0xCA5A826395121157
+_STEPS = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
+_FACTOR_0, _FACTOR_1 = np.uint64(_FACTORS[0]), np.uint64(_FACTORS[1])
+_STEP_0, _STEP_1 = np.uint64(_STEPS[0]), np.uint64(_STEPS[1])
+
+_0 = np.uint64(0)
 _1 = np.uint64(1)
-_11 = np.uint64(11)
-_17 = np.uint64(17)
-_19 = np.uint64(19)
-_23 = np.uint64(23)
-_41 = np.uint64(41)
-_45 = np.uint64(45)
+_2 = np.uint64(2)
+_3 = np.uint64(3)
+_4 = np.uint64(4)
 _8 = np.uint64(8)
+_11 = np.uint64(11)
 _LAYER = np.uint64(255)
 _TO_UNIT = 2.0**-53  # floats have 53 bits
 
@@ -70,7 +84,7 @@ class Purpose(IntEnum):
     ``PROPENSITY`` to the estimates of an agent, whose keys hold the number of the decision. ``PRIOR`` makes
     known rewards up, ``THINNING`` chooses which of them are learned. In a round the policy draws for its
     choice (``POLICY``) and, where it tosses for a reward between 0 and 1, for what it learns: from a decision
-    (``TOSS``), from a reward that nobody asked for (``OBSERVATION``), or from known rewards (``PRIOR``).
+    (``TOSS``), from a reward without a decision (``OBSERVATION``), or from known rewards (``PRIOR``).
     """
 
     PROBLEM = 0
@@ -97,17 +111,27 @@ class CoinPurpose(IntEnum):
 
 def new_stream(*key: int) -> Array:
     """Return the stream of a key: the same numbers give the same stream, any other key an unrelated one."""
-    return np.random.SeedSequence(seed_words(*key)).generate_state(4, np.uint64)
+    stream = np.zeros(STREAM_WORDS, np.uint64)
+    stream[:KEY_WORDS] = np.random.SeedSequence(seed_words(*key)).generate_state(KEY_WORDS, np.uint64)
+    return stream
 
 
 def new_streams(seed: int, numbers: range, purpose: int) -> Array:
-    """Return the streams of the keys ``(seed, number, purpose)``, one a row: those of `new_stream`, at once.
+    """Return the streams of the keys ``(seed, number, purpose)``, a row each, as `new_stream` does."""
+    streams = np.zeros((len(numbers), STREAM_WORDS), np.uint64)
+    streams[:, :KEY_WORDS] = hashed_keys(seed, numbers, purpose)[:, :KEY_WORDS]
+    return streams
+
+
+def hashed_keys(seed: int, numbers: range, purpose: int) -> Array:
+    """Return the four words that NumPy's SeedSequence makes of ``(seed, number, purpose)``, a row each.
 
     NumPy mixes the words of one key at a time, in a microsecond or two a step; here every step is taken for
     all keys (O'Neill, "C++ seeding surprises", 2015, as in NumPy's SeedSequence).
     """
     if max(seed, numbers.stop, purpose) >= 2**32:
-        rows = [new_stream(seed, number, purpose) for number in numbers]
+        keys = [seed_words(seed, number, purpose) for number in numbers]
+        rows = [np.random.SeedSequence(key).generate_state(4, np.uint64) for key in keys]
         return np.array(rows, np.uint64).reshape(-1, 4)
     words: list[Array] = [
         np.full(len(numbers), seed, np.uint32),
@@ -173,23 +197,26 @@ def _splitmix_plain(start: int, number: int) -> int:
     return word ^ (word >> 31)
 
 
-def _begin_round_plain(key: Array, stream: Array, round_: int, purpose: int) -> None:
-    number = int(round_) * 16 + int(purpose)
-    for i, word in enumerate(key.tolist()):
-        stream[i] = _splitmix_plain(word, number)
+def _begin_round_plain(stream: Array, round_: int, purpose: int) -> None:
+    stream[_NUMBER] = int(round_) * 16 + int(purpose)
+    stream[_DRAWN] = 0
+
+
+def _philox_plain(key_0: int, key_1: int, block: int, number: int) -> tuple[int, int, int, int]:
+    a, b, c, d = block, number, 0, 0
+    for _ in range(_ROUNDS):
+        one, other = _FACTORS[0] * a, _FACTORS[1] * c
+        a, b, c, d = (other >> 64) ^ b ^ key_0, other & _WORD, (one >> 64) ^ d ^ key_1, one & _WORD
+        key_0, key_1 = (key_0 + _STEPS[0]) & _WORD, (key_1 + _STEPS[1]) & _WORD
+    return a, b, c, d
 
 
 def _next_word_plain(stream: Array) -> int:
-    s0, s1, s2, s3 = stream.tolist()
-    total = (s0 + s3) & _WORD
-    word: int = (((total << 23) | (total >> 41)) + s0) & _WORD
-    s2 ^= s0
-    s3 ^= s1
-    stream[0] = s0 ^ s3
-    stream[1] = s1 ^ s2
-    stream[2] = s2 ^ (s1 << 17) & _WORD
-    stream[3] = ((s3 << 45) | (s3 >> 19)) & _WORD
-    return word
+    key_0, key_1, number, drawn = stream[:_BLOCK].tolist()
+    if drawn % 4 == 0:
+        stream[_BLOCK:] = _philox_plain(key_0, key_1, drawn // 4, number)
+    stream[_DRAWN] = drawn + 1
+    return int(stream[_BLOCK + drawn % 4])
 
 
 def _uniform_plain(stream: Array) -> float:
@@ -211,27 +238,41 @@ def _splitmix(start: np.uint64, number: np.uint64) -> np.uint64:
 
 
 @interpreted_as(_begin_round_plain)
-def begin_round(key: Array, stream: Array, round_: int, purpose: int) -> None:
+def begin_round(stream: Array, round_: int, purpose: int) -> None:
     """Set a stream to its beginning in one round, for one purpose."""
-    number = np.uint64(round_) * _ROOM + np.uint64(purpose)
-    for i in range(4):
-        stream[i] = _splitmix(key[i], number)
+    stream[_NUMBER] = np.uint64(round_) * _ROOM + np.uint64(purpose)
+    stream[_DRAWN] = _0
+
+
+def high_word(a: np.uint64, b: np.uint64) -> np.uint64:
+    """Return the upper 64 bits of a product; `lowering` says how compiled code computes it."""
+    return np.uint64(int(a) * int(b) >> 64)
+
+
+@interpreted_as(_philox_plain)
+def _philox(key_0: np.uint64, key_1: np.uint64, block: np.uint64, number: np.uint64) -> tuple[np.uint64, ...]:
+    """Return four random words: a counter, encrypted in ten rounds."""
+    a, b, c, d = block, number, _0, _0
+    for _ in range(_ROUNDS):
+        high_0, low_0 = high_word(_FACTOR_0, a), _FACTOR_0 * a
+        high_1, low_1 = high_word(_FACTOR_1, c), _FACTOR_1 * c
+        a, b, c, d = high_1 ^ b ^ key_0, low_1, high_0 ^ d ^ key_1, low_0
+        key_0 += _STEP_0
+        key_1 += _STEP_1
+    return a, b, c, d
 
 
 @interpreted_as(_next_word_plain)
 def next_word(stream: Array) -> np.uint64:
     """Return 64 random bits and advance the stream."""
-    s0, s1, s2, s3 = stream[0], stream[1], stream[2], stream[3]
-    total = s0 + s3
-    word = ((total << _23) | (total >> _41)) + s0
-    shifted = s1 << _17
-    s2 ^= s0
-    s3 ^= s1
-    stream[1] = s1 ^ s2
-    stream[0] = s0 ^ s3
-    stream[2] = s2 ^ shifted
-    stream[3] = (s3 << _45) | (s3 >> _19)
-    return word
+    drawn = stream[_DRAWN]
+    lane = drawn & _3
+    if lane == _0:
+        stream[4], stream[5], stream[6], stream[7] = _philox(
+            stream[0], stream[1], drawn >> _2, stream[_NUMBER]
+        )
+    stream[_DRAWN] = drawn + _1
+    return stream[_4 + lane]
 
 
 @interpreted_as(_uniform_plain)

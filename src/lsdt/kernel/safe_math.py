@@ -91,7 +91,7 @@ def ratio(top: float, bottom: float) -> float:
 
 @inlined
 def whole_below(x: float) -> float:
-    """Return the largest whole number that is not above x, as a float; infinity and NaN stay.
+    """Return floor(x) as a float; infinity and NaN stay.
 
     `math.floor` makes a 64-bit integer of it in compiled code, which is wrong from 2^63 on.
     """
@@ -100,7 +100,7 @@ def whole_below(x: float) -> float:
 
 @inlined
 def whole_above(x: float) -> float:
-    """Return the least whole number that is not below x, as a float; infinity and NaN stay."""
+    """Return ceil(x) as a float; infinity and NaN stay."""
     return -whole_below(-x)
 
 

@@ -1,8 +1,8 @@
 """A policy's state: a NamedTuple of views into one flat buffer.
 
 A buffer of float64 is cheap to hand to compiled code (a NamedTuple of arrays costs microseconds a call), and
-a snapshot of a policy is one copy of it. Its first eight words are the key of the policy's random streams and
-the stream of the round at hand; the fields of the state follow. A field is declared by its annotation::
+a snapshot of a policy is one copy of it. Its first eight words are the random stream of the current round,
+which begins with the policy's key; the fields of the state follow. A field is declared by its annotation::
 
     class CounterState(NamedTuple):
         alpha: Real       # a parameter: read only
@@ -11,11 +11,11 @@ the stream of the round at hand; the fields of the state follow. A field is decl
         indptr: FixedWholes  # a table that never changes: a state that was kept must have the same
         lower: FixedReals
 
-Annotations must be written with exactly these six names. What several policies share is a NamedTuple of such
-fields itself, and a field of theirs is annotated with its class, as in ``tallies: Tallies``. Its fields lie
-in the buffer one after the other in its place, and have names such as ``tallies.counts``. In a function that
-is compiled by itself, a name for a nested state costs a count of references for each of its arrays at every
-call: give names to arrays there.
+Annotations must be written with exactly these six names. Fields that several policies share are a
+NamedTuple too, and the field that holds it is annotated with its class, as in ``tallies: Tallies``. Its
+fields lie in the buffer one after the other in its place, and have names such as ``tallies.counts``. In a
+function that is compiled separately, a local name for a nested state makes Numba count references to each of
+its arrays at every call: name the arrays instead.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import numpy as np
 
 from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import Array, inlined
-from lsdt.kernel.random import begin_round
+from lsdt.kernel.random import KEY_WORDS, STREAM_WORDS, begin_round
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -48,9 +48,6 @@ class Allowed(NamedTuple):
     everything: bool
     flags: Array
 
-
-STREAM_WORDS = 4  # the state of xoshiro256++
-_FRONT = 2 * STREAM_WORDS
 
 # What a field is made of, and which are arrays.
 ELEMENTS = {
@@ -76,18 +73,18 @@ class Packed(NamedTuple):
     offsets: Array
 
     def copy(self) -> Packed:
-        """Return a state of its own with the same content."""
+        """Return an independent copy."""
         return Packed(self.buffer.copy(), self.offsets)
 
     def with_key(self, key: Array) -> Packed:
-        """Return a state of its own with the same content and another key."""
+        """Return an independent copy with another key."""
         other = self.copy()
         other.buffer.view(np.uint64)[:STREAM_WORDS] = key
         return other
 
     def words(self) -> Array:
         """Return the words to keep; the stream of the last round, which no round needs again, is cleared."""
-        self.buffer[STREAM_WORDS:_FRONT] = 0.0
+        self.buffer[KEY_WORDS:STREAM_WORDS] = 0.0
         return self.buffer
 
 
@@ -188,7 +185,7 @@ def pack(state: Any, key: Array) -> Packed:
     """Copy a state, given as numbers and arrays, and the key of its random streams into a buffer."""
     values, kinds = _values(state), field_kinds(state.__class__).values()
     sizes = (value.size if isinstance(value, np.ndarray) else np.size(value) for value in values)
-    places = [0, *accumulate(sizes, initial=_FRONT)]
+    places = [0, *accumulate(sizes, initial=STREAM_WORDS)]
     buffer = np.zeros(places[-1])
     wholes = buffer.view(np.int64)
     buffer.view(np.uint64)[:STREAM_WORDS] = key
@@ -199,7 +196,7 @@ def pack(state: Any, key: Array) -> Packed:
 
 
 def copy_state(state: Any) -> Any:
-    """Return a state of its own with the same content, to call compiled code with: tables are not copied."""
+    """Return a copy of a state that compiled code can be called with; tables are shared."""
     fields: list[Any] = []
     for value, kind in zip(_values(state), field_kinds(state.__class__).values(), strict=True):
         element: Any = ELEMENTS[kind]
@@ -228,9 +225,9 @@ def pack_many(state: Any, keys: Array) -> list[Packed]:
         if isinstance(value, Ragged):
             sizes[:, at] = value.sizes
     offsets = np.zeros((len(keys), len(kinds) + 2), np.int64)
-    offsets[:, 1] = _FRONT
+    offsets[:, 1] = STREAM_WORDS
     np.cumsum(sizes, axis=1, out=offsets[:, 2:])
-    offsets[:, 2:] += _FRONT
+    offsets[:, 2:] += STREAM_WORDS
     ends = np.cumsum(offsets[:, -1])
     starts = ends - offsets[:, -1]
     buffer = np.zeros(ends[-1])
@@ -312,6 +309,6 @@ def allowed_of(everything: bool, flags: Array) -> Allowed:
 @inlined
 def stream_of(buffer: Array, round_: int, purpose: int) -> Array:
     """Return the random stream of a round for a purpose, at its beginning; it lies in the buffer."""
-    stream = view_of(buffer, STREAM_WORDS, _FRONT, np.uint64)
-    begin_round(view_of(buffer, 0, STREAM_WORDS, np.uint64), stream, round_, purpose)
+    stream = view_of(buffer, 0, STREAM_WORDS, np.uint64)
+    begin_round(stream, round_, purpose)
     return stream

@@ -44,7 +44,7 @@ def new_trees(n_arms: int) -> Array:
 def mark_changed(trees: Array, first: int, n_arms: int, leaf: int) -> None:
     """Note that an arm has changed: its games are played again when a winner is next asked for.
 
-    A game that is marked has all games above it marked. While nobody asks, a change costs O(1).
+    A game that is marked has all games above it marked. Between two questions a change costs O(1).
     """
     game = (leaf + n_arms) >> 1
     while game > 0 and trees[2 * (first + game) + 1] > -math.inf:

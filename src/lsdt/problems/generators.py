@@ -1,7 +1,7 @@
 """The NumPy generator of every replication, seeded for many replications at once.
 
 NumPy hashes one seed at a time into the four words that start a generator, which takes longer than drawing a
-hundred means; `new_streams` hashes many seeds together. This file sets up PCG64 from the four words (O'Neill,
+hundred means; `hashed_keys` hashes many seeds together. This file sets up PCG64 from the four words (O'Neill,
 "PCG", 2014).
 """
 
@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from lsdt.kernel import Purpose, new_streams
+from lsdt.kernel import Purpose, hashed_keys
 
 _CHUNK = 256  # replications seeded at once: shares the cost of a NumPy call, wastes little in a short study
 _FACTOR = 0x2360ED051FC65DA44385DF649FCCF645  # the multiplier of PCG64
@@ -23,7 +23,7 @@ _own = threading.local()
 
 @lru_cache(maxsize=16)
 def _words_of(seed: int, chunk: int) -> list[list[int]]:
-    rows: list[list[int]] = new_streams(
+    rows: list[list[int]] = hashed_keys(
         seed, range(chunk * _CHUNK, (chunk + 1) * _CHUNK), int(Purpose.PROBLEM)
     ).tolist()
     return rows

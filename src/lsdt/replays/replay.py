@@ -14,7 +14,7 @@ import numpy as np
 from lsdt._progress import without_progress
 from lsdt._validation import checked_flag, checked_jobs, checked_replications, checked_seed, checked_share
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted, suggest
-from lsdt.kernel import require_memory
+from lsdt.kernel import GENERATOR, require_memory
 from lsdt.policies import OfflineSteps, checked_horizon, weight_of_prior
 from lsdt.ratings import from_ratings, relations_asked, relations_of
 from lsdt.replays.log_rows import log_rows
@@ -288,6 +288,7 @@ def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) 
         interrupted,
         splits,
         study.seed,
+        GENERATOR,
         _describe(study),
         [competitor.describe(BOUNDED) for competitor in study.competitors],
         False,

@@ -10,6 +10,7 @@ import numpy as np
 
 from lsdt._validation import checked_word
 from lsdt.errors import InvalidInput, counted, suggest
+from lsdt.kernel import GENERATOR
 from lsdt.simulation import result_files
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class SimulationResult:
         Whether policies that depend on the horizon were run once for every checkpoint.
     seed : int
         The seed of the study.
+    generator : str
+        The random generator. With another one the same seed gives other numbers.
     problem : dict
         The problem as plain data.
     described : list of dict
@@ -82,6 +85,7 @@ class SimulationResult:
     partial: bool
     requested: int
     seed: int
+    generator: str
     problem: dict[str, Any]
     described: list[dict[str, Any]]
     per_horizon: bool
@@ -103,6 +107,7 @@ class SimulationResult:
             partial,
             len(finished),
             study.seed,
+            GENERATOR,
             _describe_problem(study),
             [competitor.describe(study.problem.rewards.model) for competitor in study.competitors],
             study.per_horizon,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from lsdt.simulation.result import SimulationResult
 
-FORMAT = 2  # version of the layout; `load` refuses any other
+FORMAT = 3  # version of the layout; `load` refuses any other
 _CHECKSUM, _CHECKSUMS = "checksum", "checksums"  # of study.json, and of the files beside it
 _SECONDS = ("policy", "replication", "offline_seconds", "online_seconds")
 _ROUNDS, _RUNS, _PLAYS, _STUDY = "rounds.parquet", "runs.parquet", "plays.parquet", "study.json"
@@ -118,6 +118,7 @@ def _about(result: SimulationResult) -> dict[str, Any]:
         "checkpoints": result.checkpoints.tolist(),
         "arms_counted": int(result.arrays.plays.shape[2]),
         "seed": result.seed,
+        "generator": result.generator,
         "problem": result.problem,
     }
 
@@ -202,6 +203,7 @@ def _read_result(cls: type[SimulationResult], folder: Path, about: dict[str, Any
         bool(about["partial"]),
         int(about["replications_asked"]),
         int(about["seed"]),
+        str(about["generator"]),
         about["problem"],
         about["described"],
         bool(about["per_horizon"]),

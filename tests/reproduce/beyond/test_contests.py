@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import lsdt
+from lsdt.kernel import new_stream
 from lsdt.reproduce import Request
 from lsdt.reproduce.beyond.contests import contest as contest_module
 from lsdt.reproduce.beyond.contests.contest import contest_setting, entrants, larger_setting, play_contest
@@ -234,7 +235,7 @@ def test_near_pairs_are_revealed_first():
 def test_robust_triangles_are_those_of_the_candidate_set():
     problem = WrongProblem(lsdt.problems.uniform(60, 0.1, 0.9, 0.1, "bernoulli"), 0.5, 0.05)
     side = problem.draw(0, 0).side
-    ready = RobustPolicy("ts").begin(side, problem.rewards.model, None, np.arange(1, 5, dtype=np.uint64))
+    ready = RobustPolicy("ts").begin(side, problem.rewards.model, None, new_stream(1))
     robust = lsdt.candidate_set(side, "triangles", max_wrong="auto")
     assert ready.arms.tolist() == robust.arms.tolist()
     assert 0 < len(ready.arms) < 60
