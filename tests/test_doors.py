@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def names_in(stub: Path) -> set[str]:
     return {each.name for node in nodes if isinstance(node, ast.ImportFrom) for each in node.names}
 
 
+@cache  # every room asks
 def imports_between_rooms() -> list[tuple[str, str, str]]:
     """Return who imports what from where: the file, the module and the name, across rooms."""
     found = []

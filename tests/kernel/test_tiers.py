@@ -92,6 +92,20 @@ def test_code_on_disk_is_loaded_once_time_has_been_spent(kernel, asked_for, monk
     assert sum(again.dispatcher.stats.cache_hits.values()) == 1
 
 
+def test_code_is_not_looked_for_on_disk_before_every_call(kernel, asked_for, monkeypatch):
+    """A look takes longer than a small call; code that another process has written meanwhile is found later."""
+    looks = []
+    monkeypatch.setattr(jit, "_interpreted_seconds", [10.0])
+    monkeypatch.setattr(kernel, "is_on_disk", lambda: bool(looks.append(1)))
+    for _ in range(3):
+        kernel.spent = 0.0
+        kernel(np.ones(3))
+    assert len(looks) == 1
+    kernel.spent = 2 * jit._LOOK_SECONDS
+    kernel(np.ones(3))
+    assert len(looks) == 2
+
+
 def test_arguments_of_another_type_are_interpreted_again(kernel, asked_for):
     """Code for floats is loaded; for whole numbers nothing is, and a call need not compile it."""
     kernel.compile((np.ones(3),))

@@ -52,6 +52,10 @@ COMPILE_SECONDS = 2.0
 # code on disk is loaded.
 _IMPORT_SECONDS = 0.5
 
+# How long an entry is interpreted between two looks for its code on disk: a look reads the names of all files
+# there, which takes about a millisecond, far longer than most calls.
+_LOOK_SECONDS = 0.05
+
 # A study of fewer rounds than this is interpreted first: at some 50 us a round, that takes as long as to
 # compile a policy.
 _ROUNDS_WORTH_COMPILING = 20_000
@@ -145,6 +149,7 @@ class TieredFunction:
         self.spent = 0.0
         self._work = work or _n_numbers
         self._slowest = (0.0, 0)  # seconds and work of the slowest interpreted call
+        self._next_look = 0.0  # what has to be spent until code is looked for on disk
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -214,7 +219,7 @@ class TieredFunction:
             return self.compile(arguments)
         if self.spent + seconds >= COMPILE_SECONDS:
             _prepare_beside(self, arguments)
-        elif _interpreted_seconds[0] + seconds > _IMPORT_SECONDS and self.is_on_disk():
+        elif _interpreted_seconds[0] + seconds > _IMPORT_SECONDS and self._finds_code(seconds):
             if "numba" not in sys.modules:
                 _prepare_beside(self, arguments)
             else:
@@ -223,6 +228,13 @@ class TieredFunction:
                 except NotLoaded:  # the code on disk is for arguments of other types
                     pass
         return self.interpret(arguments, work)
+
+    def _finds_code(self, seconds: float) -> bool:
+        """Whether code is on disk, if it is time to look for it before a call that takes so long."""
+        if self.spent + seconds < self._next_look:
+            return False
+        self._next_look = self.spent + _LOOK_SECONDS
+        return self.is_on_disk()
 
     def _seconds_for(self, work: int) -> float:
         """Predict how long a call takes interpreted, from the slowest one so far."""
