@@ -197,10 +197,11 @@ def test_an_unknown_word_in_the_environment_is_one_line(tmp_path):
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_five_drinks_and_an_agent_of_a_hundred_arms_need_no_compiler():
-    code = """
-        import os, sys, tempfile
-        os.environ |= {"LSDT_JIT": "auto", "NUMBA_CACHE_DIR": tempfile.mkdtemp()}
+def test_five_drinks_and_an_agent_of_a_hundred_arms_need_no_compiler(tmp_path):
+    """With code on disk, a slow machine would load it: interpreting takes longer there."""
+    code = f"""
+        import os, sys
+        os.environ |= {{"LSDT_JIT": "auto", "NUMBA_CACHE_DIR": {str(tmp_path)!r}}}
         import lsdt
         side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(0, 2)], epsilon=.1)
         lsdt.candidate_set(side).explain(1)
