@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from lsdt.kernel import compiler, jit
@@ -15,11 +16,11 @@ def interpreted(function: Any) -> Callable[..., Any]:
     plain = getattr(function, "plain", function)
 
     def call(*arguments):
-        jit._THREAD.interpreting = True
+        jit._interpreting.add(get_ident())
         try:
             return plain(*arguments)
         finally:
-            jit._THREAD.interpreting = False
+            jit._interpreting.discard(get_ident())
 
     return call
 

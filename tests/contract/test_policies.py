@@ -229,7 +229,7 @@ def in_either_tier(rng):
     """Return a way to call kernels that changes its tier at random, between any two calls."""
 
     def call(function, *arguments):
-        if jit._THREAD.interpreting:
+        if jit._interpreting:
             return function.plain(*arguments)
         return function.compile(arguments) if rng.random() < 0.5 else function.interpret(arguments)
 

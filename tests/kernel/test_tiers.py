@@ -63,6 +63,28 @@ def test_a_job_that_is_predicted_to_take_long_is_compiled_at_once(kernel, asked_
     assert kernel.loaded is not None
 
 
+def test_a_very_short_call_predicts_nothing(kernel, asked_for):
+    """Otherwise a policy would be compiled after a first play of no rounds, for a thousand."""
+    kernel._slowest = (1e-4, 1)
+    kernel(np.ones(1_000))
+    assert kernel.loaded is None
+    kernel(np.ones(100_000))
+    assert kernel.loaded is not None
+
+
+def test_a_call_that_would_take_longer_than_importing_numba_loads_its_code(kernel, asked_for, monkeypatch):
+    kernel.compile((np.ones(3),))
+    monkeypatch.setattr(jit, "_interpreted_seconds", [0.0])
+    monkeypatch.delitem(sys.modules, "numba")  # as if it were not imported
+    again = jit.TieredFunction(kernel.py_func, kernel.name, kernel.stamp)
+    again._slowest = (jit._IMPORT_SECONDS / 2, 100)
+    again(np.ones(100))
+    assert again.loaded is None
+    again(np.ones(220))
+    assert again.loaded is not None
+    assert asked_for == []
+
+
 def test_what_has_used_up_its_allowance_is_made_ready_beside(kernel, asked_for):
     kernel.spent = jit.COMPILE_SECONDS
     assert kernel(np.ones(3)) == 3.0
@@ -195,6 +217,17 @@ def test_an_unknown_word_in_the_environment_is_one_line(tmp_path):
     assert done.returncode == 2
     assert "LSDT_JIT is 'sometimes'; accepted are auto, always, never" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_study_of_a_thousand_rounds_needs_no_heavy_library():
+    code = """
+        import os, sys
+        os.environ["LSDT_JIT"] = "auto"
+        import lsdt
+        lsdt.simulate(lsdt.problems.uniform(), ["lsdt_csi", "ucb1"], horizon=1000, replications=1)
+        print([name for name in ("numba", "pyarrow", "pandas", "scipy", "joblib") if name in sys.modules])
+    """
+    assert forks(code) == [["[]"]]
 
 
 def test_five_drinks_and_an_agent_of_a_hundred_arms_need_no_compiler(tmp_path):

@@ -225,7 +225,11 @@ def _asked_entry(state_class: type, stamp: _Stamp) -> Any:
 def _play_entry(state_class: type, stamp: _Stamp) -> Any:
     counts_asks = _counts_asks(state_class)  # a constant to the compiler, which drops the branch
 
-    @compiled_for(state_class, stamp, lambda *arguments: _ROUND * (arguments[-1] + len(arguments[2])))
+    def work(*arguments: Any) -> int:
+        *_, flags, _, totals, rounds = arguments
+        return _ROUND * (min(rounds, int(totals.checkpoints[-1] - totals.clock[0])) + len(flags))
+
+    @compiled_for(state_class, stamp, work)
     def play(
         buffer: Array, offsets: Array, flags: Array, setting: Setting, totals: RunTotals, rounds: int
     ) -> None:
@@ -294,7 +298,11 @@ def _score_entries(state_class: type, stamp: _Stamp) -> tuple[Any, Any]:
 def _log_entries(state_class: type, stamp: _Stamp) -> tuple[Any, Any]:
     counts_asks = _counts_asks(state_class)
 
-    @compiled_for(state_class, stamp, lambda *arguments: _ROUND * (arguments[-1] + len(arguments[2])))
+    def work(*arguments: Any) -> int:
+        *_, flags, _, trace, rounds = arguments
+        return _ROUND * (min(rounds, len(trace.rewards) - int(trace.clock[0])) + len(flags))
+
+    @compiled_for(state_class, stamp, work)
     def replay(
         buffer: Array, offsets: Array, flags: Array, replay_log: ReplayLog, trace: ReplayTrace, rounds: int
     ) -> None:

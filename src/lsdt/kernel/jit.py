@@ -20,7 +20,7 @@ import os
 import sys
 from contextlib import contextmanager
 from functools import cache, update_wrapper
-from threading import local
+from threading import get_ident, local
 from time import thread_time
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -43,6 +43,9 @@ _WORDS = ("auto", "always", "never")
 # A first call with more numbers than this in its arrays is compiled: interpreted, a kernel that takes
 # their number to the power of 1.5 would need about five seconds.
 _LARGE = 50_000
+
+# A call that took less says nothing about larger ones: most of its time, up to 0.1 ms, went into beginning.
+_SHORT_SECONDS = 0.001
 
 # What compiling an entry costs, roughly: most take one to four seconds. That much time may go into
 # interpreting one before it is compiled, so that no more than half of the time is ever wasted.
@@ -68,12 +71,16 @@ class NotLoaded(Exception):
 class _Thread(local):
     """What calls of this thread may do."""
 
-    interpreting = False  # inside an interpreted entry: what it calls is interpreted too
     may_compile = False
     at_once = False  # inside `compile_ahead`, for work that is known to be large
 
 
 _THREAD = _Thread()
+# Threads inside an interpreted entry: what it calls is interpreted too. A set, because every call asks
+# whether it is empty, which takes a tenth of a look into `_THREAD`.
+_interpreting: set[int] = set()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_interpreting.clear)
 _interpreted_seconds = [0.0]  # of all entries in this process
 
 
@@ -129,6 +136,8 @@ class TieredFunction:
         Returns the size of a call from its arguments; by default, how many numbers its arrays hold.
     plain : function, optional
         The interpreter's version, where the same lines would not do.
+    growth : float
+        Time grows as the size of a call to this power.
     """
 
     def __init__(
@@ -138,6 +147,7 @@ class TieredFunction:
         stamp: Callable[[], str | None],
         work: Callable[..., int] | None = None,
         plain: Callable[..., object] | None = None,
+        growth: float = 1.5,
     ) -> None:
         update_wrapper(self, function)
         self.__qualname__: str = function.__qualname__
@@ -148,17 +158,19 @@ class TieredFunction:
         self.loaded: Any = None  # Numba's dispatcher, once it has code for some signature
         self.spent = 0.0
         self._work = work or _n_numbers
+        self._growth = growth
         self._slowest = (0.0, 0)  # seconds and work of the slowest interpreted call
         self._next_look = 0.0  # what has to be spent until code is looked for on disk
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
         """Return what the function returns, from whichever tier."""
-        if _THREAD.interpreting:
+        if _interpreting and get_ident() in _interpreting:
             return self.plain(*arguments)
-        if self.loaded is not None:
+        loaded = self.loaded
+        if loaded is not None:
             try:
-                return self.loaded(*arguments)
+                return loaded(*arguments)
             except NotLoaded:  # these arguments have other types than those before
                 pass
         return self._choose(arguments)
@@ -194,13 +206,14 @@ class TieredFunction:
 
     def interpret(self, arguments: tuple[Any, ...], work: int = 0) -> Any:
         """Call the function in the interpreter, without NumPy's warnings, and add up its time."""
+        thread = get_ident()
         started = thread_time()
-        _THREAD.interpreting = True
+        _interpreting.add(thread)
         try:
             with np.errstate(all="ignore"):  # compiled code does not warn either
                 result = self.plain(*arguments)
         finally:
-            _THREAD.interpreting = False
+            _interpreting.discard(thread)
             seconds = thread_time() - started
             self.spent += seconds
             _interpreted_seconds[0] += seconds
@@ -220,13 +233,13 @@ class TieredFunction:
         if self.spent + seconds >= COMPILE_SECONDS:
             _prepare_beside(self, arguments)
         elif _interpreted_seconds[0] + seconds > _IMPORT_SECONDS and self._finds_code(seconds):
-            if "numba" not in sys.modules:
-                _prepare_beside(self, arguments)
-            else:
+            if "numba" in sys.modules or seconds > _IMPORT_SECONDS:
                 try:
                     return self.load(arguments)
                 except NotLoaded:  # the code on disk is for arguments of other types
                     pass
+            else:
+                _prepare_beside(self, arguments)
         return self.interpret(arguments, work)
 
     def _finds_code(self, seconds: float) -> bool:
@@ -239,10 +252,10 @@ class TieredFunction:
     def _seconds_for(self, work: int) -> float:
         """Predict how long a call takes interpreted, from the slowest one so far."""
         seconds, known = self._slowest
-        if known == 0:
+        if known == 0 or seconds < _SHORT_SECONDS:
             return 0.0 if work <= _LARGE else float("inf")
         share = work / known
-        return seconds * (share if share <= 1.0 else share * float(np.sqrt(share)))
+        return seconds * (share if share <= 1.0 else share**self._growth)
 
     def is_on_disk(self) -> bool:
         """Whether code of this function is kept, for some signature."""
@@ -313,7 +326,7 @@ def compiled_for(
 
     def decorate(function: Function) -> Function:
         name = f"{state_class.__module__}.{state_class.__qualname__}.{function.__name__}"
-        return cast("Function", TieredFunction(function, name, stamp, work))
+        return cast("Function", TieredFunction(function, name, stamp, work, growth=1.0))  # as its rounds
 
     return decorate
 

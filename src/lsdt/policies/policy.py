@@ -83,6 +83,11 @@ class Player:
         self.teach_one(self.packed, self.round, _TOSS, arm, reward)
         self.round += 1
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the rounds of a study run as compiled code."""
+        return getattr(self.entries.play, "loaded", None) is not None
+
     def play(self, setting: Setting, totals: RunTotals, rounds: int) -> None:
         """Play many rounds of a study."""
         self.entries.play(*self.packed, self.flags, setting, totals, rounds)

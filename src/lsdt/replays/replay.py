@@ -249,8 +249,6 @@ def _steps_of(side: Any, listed: list[Any]) -> OfflineSteps | None:
 
 def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> ReplayResult:
     """Play all splits and return the result of the finished ones."""
-    import joblib
-
     cells = splits * len(study.competitors)
     require_memory(
         8.0 * cells * (2 * len(study.checkpoints) + study.log.n_items) + _BYTES_PER_SPLIT * splits,
@@ -270,7 +268,7 @@ def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) 
         finished[number] = True
         return 1
 
-    calls = [joblib.delayed(play_split)(study, number) for number in range(splits)]
+    calls = [partial(play_split, study, number) for number in range(splits)]
     interrupted = run_parts(calls, study.token, splits, "splits", n_jobs, progress, take)
     if interrupted and not finished.any():
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-from .arms import ArmId as ArmId, ArmNames as ArmNames
+from .arms import ArmId as ArmId, ArmNames as ArmNames, ArmsAndPairs as ArmsAndPairs
 from .engines.lazy_pairs import (
     LazyPairs as LazyPairs,
     from_lazy_frame as from_lazy_frame,
@@ -22,7 +22,6 @@ from .io.arrays import (
     side_as_arrays as side_as_arrays,
     side_of_arrays as side_of_arrays,
 )
-from .io.columns import ArmsAndPairs as ArmsAndPairs
 from .io.convert import from_frame as from_frame, from_networkx as from_networkx, from_scipy as from_scipy
 from .io.files import checked_ending as checked_ending, load as load
 from .io.parquet import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,22 @@ ArmId: TypeAlias = str | int
 
 _MOST_COMPARED = 10_000  # searching more ids for a similar one would take too long
 _EXAMINED = 1_000  # pairs searched for True and False, which numpy would read as 1 and 0
+
+
+class ArmsAndPairs(NamedTuple):
+    """Arms in their order, similar and dissimilar pairs as indices, and their thresholds if there are any.
+
+    `ranges` are the better pairs, better arm first, the pairs with a range, and its low and high ends.
+    """
+
+    n_arms: int
+    arm_ids: list[ArmId] | None
+    similar: NDArray[np.int64]
+    dissimilar: NDArray[np.int64]
+    thresholds: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    ranges: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None = (
+        None
+    )
 
 
 class ArmNames:

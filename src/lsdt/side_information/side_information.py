@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
-    from lsdt.side_information.io.columns import ArmsAndPairs
+    from lsdt.side_information.arms import ArmsAndPairs
     from lsdt.side_information.layouts.ranges import PairRanges
     from lsdt.side_information.layouts.thresholds import PairThresholds, Thresholds
 

@@ -12,7 +12,6 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from lsdt._files import checked_path, file_checksum, record_checksum, replace_file
 from lsdt.errors import InvalidFile
@@ -125,6 +124,8 @@ def _about(result: SimulationResult) -> dict[str, Any]:
 
 def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationResult:
     """Read a folder; see `SimulationResult.load`."""
+    import pyarrow as pa
+
     folder = checked_path(path)
     try:
         about = json.loads((folder / _STUDY).read_text())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import uuid
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from lsdt.simulation.competitors import checked_competitors
 from lsdt.simulation.priors import checked_prior
 from lsdt.simulation.result import SimulationResult
 from lsdt.simulation.study import Outcomes, Study, empty_outcomes, play_block
-from lsdt.simulation.workers import Token, run_parts
+from lsdt.simulation.workers import Token, n_workers, run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -150,12 +151,10 @@ def _run(
     progress: bool | Callable[[float], None] | None,
 ) -> bool:
     """Play all replications in blocks; return whether the user interrupted."""
-    import joblib
-
     replications = len(finished)
-    size = _block_size(study, replications, joblib.effective_n_jobs(n_jobs))
+    size = _block_size(study, replications, n_workers(n_jobs, replications))
     starts = range(0, replications, size)
-    calls = [joblib.delayed(play_block)(study, at, min(at + size, replications)) for at in starts]
+    calls = [partial(play_block, study, at, min(at + size, replications)) for at in starts]
 
     def take(block: tuple[int, Outcomes]) -> int:
         first, part = block

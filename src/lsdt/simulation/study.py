@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 _CHUNK_SECONDS = 0.2  # rounds are played in chunks of about this long; Ctrl-C waits for one to end
 _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk, a guess that later chunks correct
 _FIRST_PYTHON_ROUNDS = 100  # the same guess for rounds in plain Python
+# Rounds of a policy that is not compiled yet, played to see how long the others would take: 1 ms for ucb1.
+_TRIAL_ROUNDS = 100
 # Arms, over all replications and policies, that are prepared together: limits memory to a few megabytes.
 _MOST_PREPARED = 500_000
 
@@ -209,12 +211,15 @@ def _play_rounds(
     chunk, rng = max(_FIRST_STEPS // len(ready.arms), 1), None
     if not compiled:
         chunk, rng = _FIRST_PYTHON_ROUNDS, np.random.default_rng(replication.reward_stream)
+    trial = _TRIAL_ROUNDS if compiled and not ready.player.is_loaded else 0
     seconds = 0.0
     while totals.clock[0] < horizon:
         if stop.is_set():
             raise Stopped
         started = perf_counter()
-        rounds = chunk if totals.clock[0] >= uncounted else min(chunk, uncounted - int(totals.clock[0]))
+        rounds = trial or chunk
+        if totals.clock[0] < uncounted:
+            rounds = min(rounds, uncounted - int(totals.clock[0]))
         if compiled:
             ready.player.play(setting, totals, rounds)
         else:
@@ -225,7 +230,9 @@ def _play_rounds(
             checked_choice(int(totals.clock[0]), len(ready.arms), f"the policy {label!r}")
         passed = perf_counter() - started
         seconds += passed
-        chunk = max(int(rounds * min(_CHUNK_SECONDS / max(passed, 1e-9), 2.0)), 1)
+        if not trial:
+            chunk = max(int(rounds * min(_CHUNK_SECONDS / max(passed, 1e-9), 2.0)), 1)
+        trial = 0
     return seconds
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lsdt._progress import ProgressBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
     from lsdt._progress import Progress
 
@@ -41,7 +42,7 @@ def event_of(token: Token) -> threading.Event:
 
 
 def run_parts(
-    calls: list[Any],
+    calls: Sequence[Callable[[], Any]],
     token: Token,
     total: int,
     unit: str,
@@ -49,7 +50,7 @@ def run_parts(
     progress: Progress,
     take: Callable[[Any], int],
 ) -> bool:
-    """Run joblib's calls, pass every result to `take`, and return whether the user interrupted.
+    """Run the calls, pass every result to `take`, and return whether the user interrupted.
 
     `take` returns how many of the `total` units that result completes, for the progress bar.
     """
@@ -73,13 +74,27 @@ def run_parts(
     return False
 
 
-def _as_finished(calls: list[Any], n_jobs: int) -> Generator[Any, None, None]:
-    """Run the calls on joblib's workers and yield the results as they come.
-
-    Backends that return all results at once, such as Ray's, get the calls in batches of a few per worker.
-    """
+def n_workers(n_jobs: int, n_parts: int) -> int:
+    """Return how many workers there are for so many parts."""
+    if n_parts == 1:
+        return 1
     import joblib
 
+    return int(joblib.effective_n_jobs(n_jobs))
+
+
+def _as_finished(parts: Sequence[Callable[[], Any]], n_jobs: int) -> Generator[Any, None, None]:
+    """Run the calls on joblib's workers and yield the results as they come.
+
+    Backends that return all results at once, such as Ray's, get the calls in batches of a few per worker. A
+    single part needs no workers, unless somebody who imported joblib has chosen some.
+    """
+    if len(parts) == 1 and "joblib" not in sys.modules:
+        yield parts[0]()
+        return
+    import joblib
+
+    calls = [joblib.delayed(part)() for part in parts]
     try:
         parallel = joblib.Parallel(n_jobs, prefer="threads", batch_size=1, return_as="generator_unordered")
     except ValueError:

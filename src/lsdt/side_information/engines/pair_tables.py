@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel import available_memory, require_memory
+from lsdt.side_information.arms import ArmsAndPairs
 from lsdt.side_information.engines.order_tables import OrderTables
 from lsdt.side_information.engines.triangle_tables import TriangleTables
 from lsdt.side_information.engines.workspace import Workspace, collect, row_of
-from lsdt.side_information.io.columns import ArmsAndPairs
 from lsdt.side_information.side_information import SideInformation
 
 if TYPE_CHECKING:

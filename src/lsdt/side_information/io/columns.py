@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from lsdt.errors import InvalidInput, suggest
+from lsdt.side_information.arms import ArmsAndPairs
 from lsdt.side_information.layouts.ranges import check_ends
 
 if TYPE_CHECKING:
@@ -24,22 +25,6 @@ _BETTER, _RANGE = 2, 3  # their places in `WORDS`
 _SHOWN = 100  # letters of an unknown word that an error shows, a line or so
 # A whole number in plain digits, or as pandas writes it in a column with missing values: 7.0
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
-
-
-class ArmsAndPairs(NamedTuple):
-    """Arms in their order, similar and dissimilar pairs as indices, and their thresholds if there are any.
-
-    `ranges` are the better pairs, better arm first, the pairs with a range, and its low and high ends.
-    """
-
-    n_arms: int
-    arm_ids: list[ArmId] | None
-    similar: NDArray[np.int64]
-    dissimilar: NDArray[np.int64]
-    thresholds: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-    ranges: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None = (
-        None
-    )
 
 
 def arms_and_pairs(

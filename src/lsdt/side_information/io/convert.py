@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from lsdt._validation import check_columns, check_kind, checked_count, checked_flag, is_number
 from lsdt.errors import InvalidInput, MissingDependency, Unsupported, listed, suggest
-from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.arms import ArmNames, ArmsAndPairs
 from lsdt.side_information.io import files
-from lsdt.side_information.io.columns import RELATIONS, ArmsAndPairs, arms_and_pairs
+from lsdt.side_information.io.columns import RELATIONS, arms_and_pairs
 from lsdt.side_information.layouts.adjacency import common_pair
 from lsdt.side_information.layouts.ranges import WITHOUT
 from lsdt.side_information.side_information import SideInformation

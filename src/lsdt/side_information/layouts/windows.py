@@ -7,6 +7,7 @@ With the means in ascending order, the arm at position ``p`` is similar to those
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -158,7 +159,8 @@ def _checked_means(means: ArrayLike, epsilon: float) -> tuple[NDArray[np.float64
         values = np.asarray(means)
     except ValueError as error:
         raise InvalidInput(f"means must be a list of numbers, one per arm: {error}") from None
-    if np.ma.isMaskedArray(means) and np.ma.is_masked(means):
+    # To ask NumPy would load numpy.ma.
+    if "numpy.ma" in sys.modules and np.ma.isMaskedArray(means) and np.ma.is_masked(means):
         raise InvalidInput("means must be known for every arm; some of them are masked")
     if values.ndim != 1 or len(values) == 0:
         raise InvalidInput(
