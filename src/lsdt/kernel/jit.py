@@ -316,7 +316,10 @@ def compiled(
 
 
 def compiled_for(
-    state_class: type, stamp: Callable[[], str | None], work: Callable[..., int] | None = None
+    state_class: type,
+    stamp: Callable[[], str | None],
+    work: Callable[..., int] | None = None,
+    plain: Callable[..., object] | None = None,
 ) -> Callable[[Function], Function]:
     """Like `compiled`, for a function of which every class of state has its own.
 
@@ -326,7 +329,9 @@ def compiled_for(
 
     def decorate(function: Function) -> Function:
         name = f"{state_class.__module__}.{state_class.__qualname__}.{function.__name__}"
-        return cast("Function", TieredFunction(function, name, stamp, work, growth=1.0))  # as its rounds
+        return cast(
+            "Function", TieredFunction(function, name, stamp, work, plain, growth=1.0)
+        )  # as its rounds
 
     return decorate
 

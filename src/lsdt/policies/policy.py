@@ -272,7 +272,7 @@ class Policy:
     def refill(self, player: Player, start: Packed, counts: Array, sums: Array) -> None:
         """Let a player go on from a state before its first round that was put these rewards into."""
         assert self._specification.fill is not None
-        player.packed.buffer[:] = start.buffer
+        player.packed = start.copy()
         self._specification.fill(player.state, counts, sums)
 
     def resolve(self, rewards: RewardModel) -> dict[str, Any]:
