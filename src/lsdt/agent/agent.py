@@ -66,6 +66,19 @@ _TELL, _OBSERVE, _CANCEL, _EXPIRE = map(int, (Kind.TELL, Kind.OBSERVE, Kind.CANC
 _RETIRE, _MERGE = int(Kind.RETIRE), int(Kind.MERGE)
 
 
+_ONCE = (None,)
+
+
+def _checked_draws(propensity: Any) -> int:
+    """Return from how many draws a propensity is estimated."""
+    whole = isinstance(propensity, (bool, np.bool_, int, np.integer))
+    if not whole or not 0 <= propensity <= _MOST_DRAWS:
+        raise InvalidInput(
+            f"propensity must be True, False, or a number of draws up to {_MOST_DRAWS:,}; got {propensity!r}"
+        )
+    return _DRAWS if propensity is True else int(propensity)
+
+
 class AgentStatus(NamedTuple):
     """What an agent can do, and why.
 
@@ -334,13 +347,7 @@ class Agent:
             Whether to estimate the probability of the choice, for policies that draw: from 1,000 draws, or
             as many as you say. It is at least one in that many, and so too large for very unlikely arms.
         """
-        whole = isinstance(propensity, (bool, np.bool_, int, np.integer))
-        if not whole or not 0 <= propensity <= _MOST_DRAWS:
-            raise InvalidInput(
-                f"propensity must be True, False, or a number of draws up to {_MOST_DRAWS:,}; got "
-                f"{propensity!r}"
-            )
-        n_draws = _DRAWS if propensity is True else int(propensity)
+        n_draws = 0 if propensity is False else _checked_draws(propensity)
         if n is not None:
             one = isinstance(n, bool) or not isinstance(n, (int, np.integer))
             if one or not 1 <= n <= _MOST_AT_ONCE:
@@ -354,7 +361,7 @@ class Agent:
             if journal.is_shared:
                 journal.reserve_numbers(1 if n is None else n)
             try:
-                for _ in range(1 if n is None else n):
+                for _ in _ONCE if n is None else range(n):
                     event = learner.decide(journal.next_number(learner), now(), flags, n_draws)
                     self._accept(event)
                     events.append(event)

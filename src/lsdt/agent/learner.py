@@ -247,7 +247,7 @@ class Learner:
         chosen = self._select(packed, number, playable)
         if n_draws and self._is_randomised:
             share = float(self._chances(packed, number, playable, n_draws)[chosen])
-        arm = chosen if self._local is None else int(self.arms[chosen])
+        arm: int = chosen if self._local is None else self.arms.item(chosen)
         return event_of((_ASK, time, number, arm, share, None if flags is None else pack_flags(flags)))
 
     def decision(self, event: Event, epoch: int) -> Decision:
@@ -594,7 +594,7 @@ class Learner:
     def _learn(self, arm: int, reward: float, number: int, purpose: int) -> None:
         """Learn a reward; `number` and `purpose` say which stream to toss with, if the policy tosses."""
         self.squares[arm] += reward * reward
-        local = arm if self._local is None else int(self._local[arm])
+        local: int = arm if self._local is None else self._local.item(arm)
         if local >= 0:  # the policy has no use for rewards of arms that it does not play
             self.player.teach_one(self.player.packed, number, purpose, local, reward)
         self.counts[arm] += 1
