@@ -28,9 +28,11 @@ class Titles:
     """Titles of items; an item without a title is shown by its id."""
 
     def __init__(self, path: str | None) -> None:
-        from lsdt.ratings import read_titles
+        self._path, self._titles = path, {}
+        if path is not None:
+            from lsdt.ratings import read_titles  # loads pyarrow
 
-        self._path, self._titles = path, {} if path is None else read_titles(path)
+            self._titles = read_titles(path)
 
     def check(self, items: Sequence[ArmId]) -> None:
         """Raise an error if the file has no title for any of these items."""

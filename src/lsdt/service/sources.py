@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lsdt.errors import InvalidInput, LsdtError, suggest
 from lsdt.policies import Policy
 from lsdt.problems import rewards as laws
-from lsdt.side_information import SideInformation, complete, from_means, load, merge
+from lsdt.side_information import SideInformation, complete, from_means, merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,6 +61,8 @@ def example() -> SideInformation:
 
 def from_file(content: bytes, ending: str, is_complete: bool | None = None) -> SideInformation:
     """Return the side information of a table of pairs, or of a file that lsdt wrote."""
+    from lsdt.side_information import load  # loads pyarrow
+
     return _with_file(content, ending, lambda path: load(path, is_complete))
 
 

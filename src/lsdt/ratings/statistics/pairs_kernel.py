@@ -6,6 +6,8 @@ every later item, side by side, the number of common raters and the sums of diff
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from lsdt.kernel import Array, compiled
@@ -89,7 +91,8 @@ def add_block(
         place[user] = at
 
 
-@compiled
+# The arrays of `found` are long enough for any block, and mostly empty.
+@partial(compiled, work=lambda sums, *_: sums.size)
 def take_block(
     sums: Array, first: int, names: Array, min_raters: int, found: tuple[Array, ...]
 ) -> tuple[int, int]:
