@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 
 import numpy as np
@@ -83,6 +84,49 @@ def test_a_call_that_would_take_longer_than_importing_numba_loads_its_code(kerne
     again(np.ones(220))
     assert again.loaded is not None
     assert asked_for == []
+
+
+def test_a_service_compiles_nothing_itself(kernel, monkeypatch):
+    """The thread that answers requests interprets; any other waits until the code is there."""
+    asked_for, done = [], threading.Event()
+
+    def prepare(function, arguments):
+        asked_for.append(function)
+        return done
+
+    def answer():
+        results.append((kernel(np.ones(100_000)), kernel.spent))
+
+    monkeypatch.setattr(beside, "prepare", prepare)
+    results = []
+    with jit.compile_apart():
+        assert kernel(np.ones(100_000)) == 100_000.0
+        assert kernel.loaded is None
+        assert asked_for == [kernel]
+        kernel.spent, kernel._slowest = 0.0, (0.0, 0)
+        other = threading.Thread(target=answer)
+        other.start()
+        while len(asked_for) < 2:
+            time.sleep(0.001)
+        assert results == []
+        with jit.compiling_is(True):
+            kernel.dispatcher(np.ones(1))
+        done.set()
+        other.join()
+    assert results == [(100_000.0, 0.0)]
+    again = jit.TieredFunction(kernel.py_func, "another", kernel.stamp)
+    assert again(np.ones(100_000)) == 100_000.0
+    assert again.loaded is not None  # the service has ended
+
+
+def test_a_thread_that_does_not_wait_has_code_loaded_beside(kernel, asked_for, monkeypatch):
+    kernel.compile((np.ones(3),))
+    again = jit.TieredFunction(kernel.py_func, kernel.name, kernel.stamp)
+    monkeypatch.setattr(jit, "_interpreted_seconds", [10.0])
+    with jit.compile_apart():
+        again(np.ones(3))
+    assert again.loaded is None
+    assert asked_for == [again]
 
 
 def test_what_has_used_up_its_allowance_is_made_ready_beside(kernel, asked_for):
@@ -217,6 +261,66 @@ def test_an_unknown_word_in_the_environment_is_one_line(tmp_path):
     assert done.returncode == 2
     assert "LSDT_JIT is 'sometimes'; accepted are auto, always, never" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def loaded_by(code, tmp_path):
+    """Return which heavy libraries a script loads where nothing is compiled yet."""
+    heavy = "numba", "pandas", "pyarrow", "scipy.sparse", "scipy.stats", "matplotlib", "httpx"
+    code = f"{textwrap.dedent(code)}\nimport sys\nprint(*(name for name in {heavy} if name in sys.modules))"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "LSDT_JIT": "auto"}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()[-1].split()
+
+
+def test_candidates_and_a_small_agent_load_no_dataframes_and_no_compiler(tmp_path):
+    command = "from lsdt.cli.main import main; assert main(['candidates', '--example', 'partial']) == 0"
+    agent = """
+        import lsdt
+        side = lsdt.SideInformation(4, similar=[(0, 1), (1, 2)], dissimilar=[(0, 2)], epsilon=.1)
+        lsdt.candidate_set(side).explain(1)
+        agent = lsdt.Agent(side, rewards="bernoulli")
+        for _ in range(20):
+            agent.tell(agent.ask(), 1)
+        agent.stopping()
+    """
+    assert loaded_by(command, tmp_path) == []
+    assert loaded_by(agent, tmp_path) == []
+
+
+def test_a_small_log_is_built_without_a_compiler(tmp_path):
+    code = """
+        from lsdt.cli.main import main
+        rows = [f"{user},{item},{(user * item) % 5}" for user in range(60) for item in range(6)]
+        open("log.csv", "w").write("\\n".join(["user,item,rating", *rows]))
+        assert main(["build", "log.csv", "--out", "side.csv"]) == 0
+    """
+    assert "numba" not in loaded_by(code, tmp_path)
+
+
+def test_a_service_that_has_just_started_loads_no_dataframes_and_no_compiler(tmp_path):
+    """Nor does a new experiment of some arms."""
+    pytest.importorskip("uvicorn")
+    code = """
+        import json
+        from urllib.request import Request, urlopen
+        from lsdt.service.server import in_background
+        def post(path, body):
+            return json.load(urlopen(Request(url + path, json.dumps(body).encode(), method="POST")))
+        with in_background() as url:
+            pairs = {"similar": [(0, 1), (1, 2)], "dissimilar": [(0, 2)], "epsilon": .1}
+            post("/v1/experiments", {"name": "items", "n_arms": 100, **pairs})
+            post("/v1/experiments/items/ask", {})
+    """
+    assert loaded_by(code, tmp_path) == []
 
 
 def test_a_study_of_a_thousand_rounds_needs_no_heavy_library():

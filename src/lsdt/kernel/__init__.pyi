@@ -18,7 +18,13 @@ from .drivers import (
     entries_of as entries_of,
 )
 from .graphs import Links as Links
-from .jit import Array as Array, compile_ahead as compile_ahead, compiled as compiled, inlined as inlined
+from .jit import (
+    Array as Array,
+    compile_ahead as compile_ahead,
+    compile_apart as compile_apart,
+    compiled as compiled,
+    inlined as inlined,
+)
 from .memory import (
     available_memory as available_memory,
     readable_bytes as readable_bytes,

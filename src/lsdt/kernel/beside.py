@@ -37,28 +37,33 @@ class _Worker:
     """A thread that makes code ready, begun by the first request."""
 
     def __init__(self) -> None:
-        self.requests: queue.SimpleQueue[tuple[TieredFunction, Any] | None] = queue.SimpleQueue()
-        self.known: set[tuple[str, str]] = set()
+        self.requests: queue.SimpleQueue[tuple[TieredFunction, Any, threading.Event] | None]
+        self.requests = queue.SimpleQueue()
+        self.known: dict[tuple[str, str], threading.Event] = {}
         self.thread: threading.Thread | None = None
         self.process: subprocess.Popen[bytes] | None = None
         self.stopped = False
         self.lock = threading.Lock()
 
-    def add(self, function: TieredFunction, kinds: Any) -> None:
-        """Take a request, unless it was taken before."""
+    def add(self, function: TieredFunction, kinds: Any) -> threading.Event:
+        """Take a request, unless it was taken before; return what is set when it is done."""
         key = (function.name, json.dumps(kinds))
         with self.lock:
-            if key in self.known or self.stopped:
-                return
-            self.known.add(key)
-            self.requests.put((function, kinds))
+            if key in self.known:
+                return self.known[key]
+            done = self.known[key] = threading.Event()
+            if self.stopped:
+                done.set()
+                return done
+            self.requests.put((function, kinds, done))
             if self.thread is None:
                 self.thread = threading.Thread(target=self._work, name="lsdt-compiler", daemon=True)
                 self.thread.start()
+            return done
 
     def _work(self) -> None:
         while (request := self.requests.get()) is not None and not self.stopped:
-            function, kinds = request
+            function, kinds, done = request
             # Code that cannot be compiled now goes on being interpreted; an error of the function itself
             # shows where it is called.
             with suppress(Exception):
@@ -66,6 +71,7 @@ class _Worker:
                     self._compile_in_a_process(function, kinds)
                     if not self.stopped:
                         _load(function, kinds, may_compile=True)
+            done.set()
 
     def _compile_in_a_process(self, function: TieredFunction, kinds: Any) -> None:
         address = _address(function)
@@ -89,6 +95,8 @@ class _Worker:
         with self.lock:
             self.stopped = True
             process = self.process
+            for done in self.known.values():
+                done.set()
         if process is not None:
             with suppress(OSError):
                 process.kill()
@@ -111,11 +119,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew)
 
 
-def prepare(function: TieredFunction, arguments: tuple[Any, ...]) -> None:
-    """Make code ready for calls with arguments of these types, and return at once."""
+def prepare(function: TieredFunction, arguments: tuple[Any, ...]) -> threading.Event | None:
+    """Make code ready for calls with arguments of these types, and return at once.
+
+    Returns what is set when that is done, or given up; None if it cannot be done for these arguments.
+    """
     kinds = [_kind_of(argument) for argument in arguments]
-    if None not in kinds:
-        _worker.add(function, kinds)
+    return None if None in kinds else _worker.add(function, kinds)
 
 
 def _is_loaded(function: TieredFunction, kinds: Any) -> bool:

@@ -4,7 +4,8 @@ A function decorated with `compiled` is an entry into compiled code: Python call
 code. On each call from Python it picks a tier:
 
 1. code that is loaded is called;
-2. a job that is large by its sizes is compiled at once, or loaded if its code is on disk;
+2. a job that is large by its sizes is compiled at once, or loaded if its code is on disk (in a service, by a
+   process, and the thread that answers requests does not wait for it: `compile_apart`);
 3. anything else is interpreted, and its time added up. When the time spent would have paid for loading code
    from disk, or for compiling it, that is done beside (`beside`): by a thread, and a process for the
    compilation, while calls go on being interpreted.
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, update_wrapper
 from threading import get_ident, local
 from time import thread_time
@@ -32,6 +33,7 @@ from lsdt.kernel.stamps import package_stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from threading import Event
 
 Function = TypeVar("Function", bound="Callable[..., object]")
 
@@ -73,6 +75,7 @@ class _Thread(local):
 
     may_compile = False
     at_once = False  # inside `compile_ahead`, for work that is known to be large
+    waits = True  # for code that another process compiles
 
 
 _THREAD = _Thread()
@@ -82,6 +85,7 @@ _interpreting: set[int] = set()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_interpreting.clear)
 _interpreted_seconds = [0.0]  # of all entries in this process
+_n_services = [0]  # that run in this process
 
 
 @cache
@@ -119,6 +123,23 @@ def compile_ahead(rounds: int) -> Iterator[None]:
         yield
     finally:
         _THREAD.at_once = before
+
+
+@contextmanager
+def compile_apart() -> Iterator[None]:
+    """Compile nothing in this process while the block runs, and never let this thread wait for a compiler.
+
+    For the thread of a service that answers all requests. A compiler in the same process holds Python's lock
+    for a tenth of a second at a time. So other threads wait until a process has compiled what their large
+    jobs need, and this one interprets meanwhile.
+    """
+    before, _THREAD.waits = _THREAD.waits, False
+    _n_services[0] += 1
+    try:
+        yield
+    finally:
+        _n_services[0] -= 1
+        _THREAD.waits = before
 
 
 class TieredFunction:
@@ -229,15 +250,20 @@ class TieredFunction:
         work = self._work(*arguments)
         seconds = self._seconds_for(work)
         if seconds > COMPILE_SECONDS:
-            return self.compile(arguments)
-        if self.spent + seconds >= COMPILE_SECONDS:
+            if not _n_services[0]:
+                return self.compile(arguments)
+            ready = _prepare_beside(self, arguments)
+            if ready is not None and _THREAD.waits:
+                ready.wait()
+                with suppress(NotLoaded):
+                    return self.load(arguments)
+        elif self.spent + seconds >= COMPILE_SECONDS:
             _prepare_beside(self, arguments)
         elif _interpreted_seconds[0] + seconds > _IMPORT_SECONDS and self._finds_code(seconds):
-            if "numba" in sys.modules or seconds > _IMPORT_SECONDS:
-                try:
+            # Another thread may be importing Numba, and a thread that does not wait must not load either.
+            if _THREAD.waits and ("numba" in sys.modules or seconds > _IMPORT_SECONDS):
+                with suppress(NotLoaded):  # the code on disk is for arguments of other types
                     return self.load(arguments)
-                except NotLoaded:  # the code on disk is for arguments of other types
-                    pass
             else:
                 _prepare_beside(self, arguments)
         return self.interpret(arguments, work)
@@ -263,10 +289,10 @@ class TieredFunction:
         return stamp is not None and is_on_disk(self.name, stamp)
 
 
-def _prepare_beside(function: TieredFunction, arguments: tuple[Any, ...]) -> None:
+def _prepare_beside(function: TieredFunction, arguments: tuple[Any, ...]) -> Event | None:
     from lsdt.kernel.beside import prepare
 
-    prepare(function, arguments)
+    return prepare(function, arguments)
 
 
 def _n_numbers(*values: Any) -> int:

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lsdt.errors import LsdtError
+from lsdt.kernel import compile_apart
 from lsdt.service.answers import PROBLEM, SECURITY_HEADERS, Refused, problem, wrong_method
 from lsdt.service.decisions import DecisionPath, decision_call, send_answer
 from lsdt.service.hosting import READ_ONLY
@@ -39,10 +40,11 @@ def create_app(service: Service) -> ASGIApp:
 
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
-        await service.start()
-        log.info("serving", extra={"store": service.store.url, "experiments": len(service.hosted)})
-        yield
-        await service.close()
+        with compile_apart():
+            await service.start()
+            log.info("serving", extra={"store": service.store.url, "experiments": len(service.hosted)})
+            yield
+            await service.close()
         log.info("closed")
 
     framework = Starlette(

@@ -197,8 +197,8 @@ class Service:
         if name in self._being_made and sees_all:
             raise Refused(
                 503,
-                f"the experiment {name!r} is being made; the first of its kind on a machine compiles its "
-                "policy for up to a minute",
+                f"the experiment {name!r} is being made; with very many arms, the first of its kind on a "
+                "machine compiles its policy for up to a minute",
                 {"retry-after": "5"},
             )
         seen = [each for each in self.hosted.values() if caller is None or caller.sees(each)]
@@ -412,14 +412,17 @@ def _compilation_in_log(name: str) -> Iterator[None]:
 
 
 def _warm_up(agent: Agent) -> None:
-    """Load, or compile, what decisions need, so that no request waits for it; the agent is nobody else's."""
+    """Do what decisions do, and what pages do while they hold an agent; the agent is nobody else's.
+
+    So that code for very many arms is compiled here, and not when a request waits for it.
+    """
     decisions = agent.ask(2)
     agent.tell(decisions[0], 0.0)
     with suppress(Unsupported, InvalidInput):
         agent.ask(allowed=agent.arms_in_play[:1])
     agent.observe(agent.side.label(decisions[0].arm), 0.0)
-    agent.to_frame()  # what pages show: an agent is held while it is looked at
-    agent.best()
+    with agent.held() as learner:
+        learner.scores()
 
 
 def _digest(body: bytes) -> bytes:
