@@ -10,6 +10,7 @@ from __future__ import annotations
 import tables
 
 MODULES = [
+    "bench_first_answer",
     "bench_anchors",
     "bench_triangles",
     "bench_propagation",
