@@ -159,7 +159,7 @@ def test_code_on_disk_is_loaded_once_time_has_been_spent(kernel, asked_for, monk
 
 
 def test_code_is_not_looked_for_on_disk_before_every_call(kernel, asked_for, monkeypatch):
-    """A look takes longer than a small call; code that another process has written meanwhile is found later."""
+    """A look takes longer than a small call; what another process has written meanwhile is found later."""
     looks = []
     monkeypatch.setattr(jit, "_interpreted_seconds", [10.0])
     monkeypatch.setattr(kernel, "is_on_disk", lambda: bool(looks.append(1)))
@@ -234,6 +234,28 @@ def test_hot_code_is_compiled_by_another_process_and_picked_up(tmp_path):
     command = [sys.executable, "-c", textwrap.dedent(code)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["True", "0.0", "1"], done.stderr
+
+
+def test_an_entry_of_a_policy_is_compiled_by_another_process(tmp_path):
+    """That knows the policy's rule only by what it is told."""
+    code = """
+        import json, subprocess, sys
+        import lsdt
+        from lsdt.kernel import beside
+        agent = lsdt.Agent(lsdt.SideInformation(3), policy="ucb1")
+        entry, asked = agent.state().player.entries.teach, []
+        beside._worker.add = lambda function, kinds: asked.append([beside._address(function), kinds])
+        entry.spent = 10.
+        agent.tell(agent.ask(), 1)
+        command = [sys.executable, "-P", "-m", "lsdt.kernel.beside"]
+        done = subprocess.run(command, input=json.dumps(asked[-1]).encode(), check=False)
+        print(done.returncode, entry.is_on_disk(), "numba" in sys.modules)
+    """
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "LSDT_JIT": "auto"}
+    environment.pop("NUMBA_DISABLE_JIT", None)
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["0", "True", "False"], done.stderr
 
 
 def test_a_process_ends_at_once_while_code_is_compiled_beside(tmp_path):

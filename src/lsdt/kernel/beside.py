@@ -179,13 +179,25 @@ def _example_of(kind: Any) -> Any:
     return {"bool": False, "int": 0, "float": 0.0}[word]
 
 
-def _address(function: TieredFunction) -> list[str] | None:
-    """Say where another process finds a function; None if it cannot."""
+def _address(function: TieredFunction) -> list[Any] | None:
+    """Say where another process finds a function, or an entry's rule; None if it cannot."""
     if "<locals>" not in function.__qualname__:
         found = getattr(sys.modules.get(function.__module__), function.__qualname__, None)
         return ["function", function.__module__, function.__qualname__] if found is function else None
     state_class, _, entry = function.name.rpartition(".")
-    return ["entry", state_class, entry] if state_class.startswith("lsdt.") else None
+    if not state_class.startswith("lsdt."):
+        return None
+    from lsdt.kernel.drivers import RULES
+
+    rule = RULES[_found(*_split(state_class))]
+    parts = [None if part is None else [part.__module__, part.__qualname__] for part in rule]
+    return ["entry", *_split(state_class), entry, parts]
+
+
+def _split(path: str) -> tuple[str, str]:
+    """Return module and name of what is at a path."""
+    module, _, name = path.rpartition(".")
+    return module, name
 
 
 def _import_path() -> str:
@@ -200,16 +212,20 @@ def _found(module: str, name: str) -> Any:
     return value
 
 
-def _function_at(address: list[str]) -> TieredFunction:
+def _function_at(address: list[Any]) -> TieredFunction:
     """Return the function that `_address` named."""
     if address[0] == "function":
         function: TieredFunction = _found(address[1], address[2])
         return function
-    from lsdt.kernel.drivers import entries_of
+    from lsdt.kernel.drivers import define_rule, entries_of
 
-    module, _, name = address[1].rpartition(".")
-    entry: TieredFunction = getattr(entries_of(_found(module, name)), address[2])
-    return entry
+    _, module, name, entry, parts = address
+    state_class = _found(module, name)
+    # Importing the class does not register its rule: that happens when a policy is first used.
+    functions: list[Any] = [None if part is None else _found(*part) for part in parts]
+    define_rule(state_class, *functions)
+    found: TieredFunction = getattr(entries_of(state_class), entry)
+    return found
 
 
 def main() -> None:
