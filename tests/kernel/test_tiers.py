@@ -347,8 +347,8 @@ def test_a_service_that_has_just_started_loads_no_dataframes_and_no_compiler(tmp
 
 def test_a_study_of_a_thousand_rounds_needs_no_heavy_library():
     code = """
-        import os, sys
-        os.environ["LSDT_JIT"] = "auto"
+        import os, sys, tempfile
+        os.environ |= {"LSDT_JIT": "auto", "NUMBA_CACHE_DIR": tempfile.mkdtemp()}
         import lsdt
         lsdt.simulate(lsdt.problems.uniform(), ["lsdt_csi", "ucb1"], horizon=1000, replications=1)
         print([name for name in ("numba", "pyarrow", "pandas", "scipy", "joblib") if name in sys.modules])
