@@ -273,12 +273,16 @@ def move_components(
             _accept(x, y, heat, evidence, stream)
     which = int(uniform(stream) * n_components)
     low, high = _ends(x, component, which)
-    following, next_low, next_high = -1, math.inf, math.inf
+    following, next_low, next_high, third_low = -1, math.inf, math.inf, math.inf
     for other in range(n_components):
         other_low, other_high = _ends(x, component, other)
         if low < other_low < next_low:
-            following, next_low, next_high = other, other_low, other_high
-    if following >= 0:
+            following, third_low, next_low, next_high = other, next_low, other_low, other_high
+        elif low < other_low < third_low:
+            third_low = other_low
+    # Traded back, they must be neighbours again: where others begin between them, trades would lead there
+    # and not back, and the law would not be uniform.
+    if following >= 0 and low < low + next_high - high < third_low:
         for arm in range(len(x)):
             y[arm] = x[arm]
             if component[arm] == which:

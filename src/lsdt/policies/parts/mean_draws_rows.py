@@ -9,6 +9,11 @@ left is one interval, and the arm never gets past a dissimilar one. Two such *na
 component keep their order for ever, up to a reflection of the component. Their relations are therefore
 linear, ``z_i - z_j <= w_ij``, in coordinates z that are reflected with the component, and all those that
 follow from others by sums along a path are left out: of some thousand relations a few hundred remain.
+
+Narrow arms that keep their order divide the allowed means into pieces. Chains stay in that of the first
+means (and in its mirror image), here as in `mean_draws_kernel`. With complete information, where order
+follows from relations, there is no other; with partial information there may be: if 1 is next to 0 and 2 next
+to 1, but not to 0, and 3 and 4 lie likewise, both branches may lie on the same side of 0, or on two.
 """
 
 from __future__ import annotations
@@ -27,7 +32,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 200  # arms: leaving out what follows takes their cube, a tenth of a second for 400
 _CHAINS = 50  # side by side: more need more sweeps in all before the first draw, fewer waste calls of NumPy
-_BURN_IN = 12  # times as many sweeps before the first draw as between two
+_BURN_IN = 20  # times as many sweeps before the first draw as between two, as in the kernel
 _NEAR = 0.1  # how far a small move takes a component, as a share of the box
 _SLACK = 1.0 - 1e-12  # rounding may have moved dissimilar arms together by a hair
 _CLEARLY = 1e-12  # a relation is left out if others imply more, by more than rounding
@@ -82,11 +87,12 @@ def draw_side_by_side(
 ) -> None:
     """Fill the rows of `draws` with means of the arms `kept`, from means x that satisfy all relations.
 
-    All chains start at x. `sweeps` lie between two draws of a chain, more before its first.
+    All chains start at the same means, in the middle of those in the order of x. `sweeps` lie between two
+    draws of a chain, more before its first.
     """
     chains = _chains_of(x, width, relations)
     n_chains = min(_CHAINS, len(draws))
-    z = np.repeat(x[:, None], n_chains, axis=1)
+    z = np.repeat(_centre(x, width, relations)[:, None], n_chains, axis=1)
     sign = np.ones((len(relations.turns), n_chains))
     can_turn, is_odd = bool((relations.turns == 1).all()), np.arange(n_chains) % 2 == 1
     for first in range(0, len(draws), n_chains):
@@ -141,11 +147,43 @@ def _chains_of(x: Floats, width: float, relations: DrawnRelations) -> _Chains:
     return _Chains(width, component, groups, components, ends, ends_apart)
 
 
-def _without_implied(bounds: Floats) -> Floats:
-    """Return ``x_i - x_j <= bounds[i, j]`` without what follows from sums along paths (Floyd, Warshall)."""
+def _centre(x: Floats, width: float, relations: DrawnRelations) -> Floats:
+    """Return means in the middle of all those in [0, width] whose dissimilar arms are in the order of x.
+
+    Similar arms that are put as near together as they can be, as x may be, take hundreds of sweeps to part.
+    For every arm the others may all lie as far above it, or as far below it, as relations let each of them;
+    this is the average of these means.
+    """
+    n_arms = len(x)
+    arms = np.arange(n_arms)
+    bounds = np.full((n_arms + 1, n_arms + 1), np.inf)
+    np.fill_diagonal(bounds, 0.0)
+    bounds[:n_arms, n_arms], bounds[n_arms, :n_arms] = width, 0.0  # the last row is the floor of the box
+    owners = np.repeat(arms, np.diff(relations.starts))
+    np.minimum.at(bounds, (owners, relations.others), relations.high)
+    far_owners = np.repeat(arms, np.diff(relations.far_starts))
+    lower = x[far_owners] < x[relations.far]
+    np.minimum.at(bounds, (far_owners[lower], relations.far[lower]), -relations.apart[lower])
+    least = _least_sums(bounds)
+    if (np.diagonal(least) < 0.0).any():  # by rounding, where ranges are points
+        return x
+    middle = 0.5 * (least.mean(axis=1) - least.mean(axis=0))
+    return middle[:n_arms] - middle[n_arms]
+
+
+def _least_sums(bounds: Floats) -> Floats:
+    """Return the least sums of bounds along paths (Floyd, Warshall)."""
     least = bounds.copy()
     for via in range(len(least)):
         np.minimum(least, least[:, via, None] + least[via], out=least)
+    return least
+
+
+def _without_implied(bounds: Floats) -> Floats:
+    """Return ``x_i - x_j <= bounds[i, j]`` without what follows from sums along paths."""
+    least = _least_sums(bounds)
+    if (np.diagonal(least) < 0.0).any():  # by rounding, where ranges are points
+        return bounds
     finite = np.abs(bounds[np.isfinite(bounds)])
     slack = _CLEARLY * float(finite.max()) if len(finite) else 0.0
     return np.where(least < bounds - slack, np.inf, bounds)
@@ -236,8 +274,9 @@ def _point_between(
     """Return uniform points of intervals without the stretches from left to right; `now` if none is left."""
     low, high = np.broadcast_to(low, now.shape), np.broadcast_to(high, now.shape)
     order = np.argsort(left, axis=1, kind="stable")
-    right = np.take_along_axis(right, order, axis=1)
-    left = np.minimum(np.take_along_axis(left, order, axis=1), high[:, None])
+    left, right = np.take_along_axis(left, order, axis=1), np.take_along_axis(right, order, axis=1)
+    # Padding begins at infinity and must end there, or the last free interval would count once more for each.
+    left, right = np.minimum(left, high[:, None]), np.maximum(left, right)
     # A free interval begins where the stretches so far end, and ends where the next one begins.
     begins = np.maximum.accumulate(np.concatenate([low[:, None], right], axis=1), axis=1)
     ends = np.concatenate([left, high[:, None]], axis=1)
@@ -286,7 +325,9 @@ def _trade_neighbours(z: Floats, sign: Floats, chains: _Chains, rng: np.random.G
     later = np.where(lows > low, lows, np.inf)
     following = later.argmin(axis=0)
     next_low, next_high = later[following, every], highs[following, every]
-    exists = np.isfinite(next_low)
+    later[following, every] = np.inf
+    # Traded back, they must be neighbours again, as in `move_components`.
+    exists = np.isfinite(next_low) & (next_high > high) & (low + next_high - high < later.min(axis=0))
     shifts = np.zeros(sign.shape)
     shifts[which, every] = np.where(exists, next_high - high, 0.0)
     shifts[following[exists], every[exists]] = (low - next_low)[exists]
