@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import os
 import secrets
 from itertools import count
-from types import CellType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba.core import event, types
@@ -18,8 +16,7 @@ from numba.core.registry import cpu_target
 from lsdt.kernel import lowering  # noqa: F401  (registers how states and rules are compiled)
 from lsdt.kernel.code_cache import CodeCache
 from lsdt.kernel.compile_clock import CLOCK
-from lsdt.kernel.inner import INNER
-from lsdt.kernel.jit import INLINED, NotLoaded, TieredFunction, may_compile
+from lsdt.kernel.jit import INLINED, NotLoaded, TieredFunction, compiling_is, may_compile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,14 +65,13 @@ event.register("numba:compile", _Compilation())  # type: ignore[no-untyped-call]
 
 def make_dispatcher(function: TieredFunction) -> Any:
     """Return what Python calls to run a function compiled; code is kept on disk if it has a stamp."""
-    dispatcher, inner = _njit(function.py_func)
+    dispatcher = _njit(function.py_func)
     stamp = function.stamp()
     if stamp is None:
         _compile_if_allowed(dispatcher)
     else:
-        # Numba has no public way to bring a cache of one's own; tests say so when its private parts change.
+        # Numba has no public way to use another cache; tests say so when its private parts change.
         _keep(dispatcher, CodeCache(function.name, stamp, may_compile))
-        _keep(inner, CodeCache(f"{function.name}.inner", stamp))
     return dispatcher
 
 
@@ -117,66 +113,28 @@ def register_inlined() -> None:
     """Let compiled code know the small functions that have been declared since the last call."""
     while INLINED:
         seen, function = INLINED.pop()
-        dispatcher, _ = _njit(function, forceinline=True)
+        dispatcher = _njit(function, forceinline=True)
         _registered.append((seen, dispatcher))
         cpu_target.typing_context.insert_global(seen, types.Dispatcher(dispatcher))
 
 
-def _njit(function: Callable[..., object], forceinline: bool = False) -> tuple[Any, Any]:
-    """Return what Python calls, and what compiled code calls.
+def _njit(function: Callable[..., object], forceinline: bool = False) -> Any:
+    """Return Numba's dispatcher for a function, which is compiled for types alone.
 
-    Around every function Numba compiles one that Python can call, which unpacks the arguments, and one for
-    code in C. Both hold the function once more, and to unpack a state with dozens of arrays is more code than
-    most functions are. What only compiled code calls is compiled without them.
-
-    It is compiled for types alone. Until Numba has seen all that is assigned to a variable that begins as -1,
-    its type is that constant, and what is called with it would be compiled for the constant as well, for
-    nothing.
+    Until Numba has seen all that is assigned to a variable that begins as -1, the variable's type is that
+    constant, and what is called with it would be compiled for the constant as well.
     """
-    options = {**_OPTIONS, "forceinline": forceinline}  # unless it is said, that of the caller holds
+    options = {**_OPTIONS, "forceinline": forceinline}  # without it, Numba takes the caller's
     dispatcher: Any = numba.njit(**options)(function)
-    inner: Any = numba.njit(**options, **INNER)(function)
-    for_constants = inner.get_call_template
+    for_constants = dispatcher.get_call_template
 
     def get_call_template(args: Any, kws: dict[str, Any]) -> Any:
         plain = {name: types.unliteral(kind) for name, kind in kws.items()}  # type: ignore[no-untyped-call]
-        return for_constants(tuple(map(types.unliteral, args)), plain)
+        with compiling_is(True):  # its caller is being compiled
+            return for_constants(tuple(map(types.unliteral, args)), plain)
 
     dispatcher.get_call_template = get_call_template
-    dispatcher.get_overload = inner.get_overload
-    dispatcher.inner = inner
-    dispatcher.is_called = False
-    for called in _functions_in(function):
-        called.is_called = True
-    compile_for_python = dispatcher.compile
-
-    def compile_once(signature: Any) -> Any:
-        if dispatcher.is_called and not forceinline:
-            dispatcher._compiler.py_func = _call_of(inner)
-        return compile_for_python(signature)
-
-    dispatcher.compile = compile_once
-    return dispatcher, inner
-
-
-def _functions_in(function: Callable[..., object]) -> list[Any]:
-    """Return the dispatchers of the compiled functions among the names that a function uses."""
-    code, cells = function.__code__, function.__closure__ or ()
-    values = [function.__globals__.get(name) for name in code.co_names]
-    values += [cell.cell_contents for cell in cells if cell != CellType()]
-    return [value.dispatcher for value in values if isinstance(value, TieredFunction)]
-
-
-def _call_of(inner: Any) -> Callable[..., object]:
-    """Return a function that calls another.
-
-    What Python and compiled code both call would be compiled twice. For Python this is compiled instead: it
-    is small, whatever it calls. It names its module: of code without one, Numba reads nothing from disk.
-    """
-    names = ", ".join(inspect.signature(inner.py_func).parameters)
-    scope: dict[str, Any] = {"inner": inner, "__name__": inner.py_func.__module__}
-    exec(f"def call({names}):\n    return inner({names})\n", scope)
-    return cast("Callable[..., object]", scope["call"])
+    return dispatcher
 
 
 register_inlined()

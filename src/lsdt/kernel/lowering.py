@@ -11,7 +11,6 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 
 from lsdt.kernel.drivers import RULES, count_ask, learn, score_arm, select_arm
-from lsdt.kernel.inner import INNER
 from lsdt.kernel.random import high_word
 from lsdt.kernel.state import ARRAYS, ELEMENTS, declared_fields, field_kinds, state_of, view_of
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 # Merged into their callers, as the functions that `inlined` marks.
-_MERGED: Any = {"forceinline": True, "no_cfunc_wrapper": True, **INNER}
+_MERGED: Any = {"forceinline": True, "no_cfunc_wrapper": True}
 
 
 @intrinsic(prefer_literal=False)
