@@ -160,14 +160,19 @@ def serve(
     except BaseException:
         listening.close()
         raise
-    # uvicorn raises the signal again when it is done; then there is nothing left to do.
-    before = {each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)}
+    server = _Server(_config(service), service)
+
+    def end(*_: object) -> None:
+        """End a server that has not started yet; uvicorn also raises its signal again when it is done."""
+        server.should_exit = True
+
+    before = {each: signal.signal(each, end) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         if ready is not None:
             ready(_url(listening), service)
         _rest_collector()
         sys.setswitchinterval(_SWITCH_SECONDS)
-        _Server(_config(service), service).run([listening])
+        server.run([listening])
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
