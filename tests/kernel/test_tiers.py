@@ -275,6 +275,65 @@ def test_a_process_ends_at_once_while_code_is_compiled_beside(tmp_path):
     assert time.monotonic() - began < beside._EXIT_SECONDS + 20.0  # it does not hang
 
 
+def test_a_process_forked_while_the_thread_imports_numba_does_not_wait_for_ever(tmp_path):
+    """It has the locks of the import, and not the thread that would release them."""
+    code = """
+        import os, sys, time, numpy as np
+        from lsdt.kernel import beside, jit
+        from lsdt.kernel.arrays import ascending
+        values = np.arange(9)[::-1].copy()
+        with jit.compile_ahead(10**6):
+            os.fork() or (ascending(values), os._exit(0))  # the code is on disk now
+        os.wait()
+        ascending.spent = jit.COMPILE_SECONDS
+        ascending(values)
+        while "numba" not in sys.modules:
+            time.sleep(.001)
+        if os.fork() == 0:
+            with jit.compile_ahead(10**6):
+                ascending(values)
+            os._exit(7)
+        print(os.waitstatus_to_exitcode(os.wait()[1]))
+    """
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "LSDT_JIT": "auto"}
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.stdout.split(), done.stderr) == (["7"], "")
+
+
+def test_code_is_not_looked_for_on_every_call(kernel, asked_for, monkeypatch):
+    monkeypatch.setattr(jit, "_interpreted_seconds", [10.0])
+    looks = []
+    monkeypatch.setattr(jit, "is_on_disk", lambda name, stamp: looks.append(name) or False)
+    for _ in range(5):
+        kernel(np.ones(3))
+    assert len(looks) == 1
+    kernel.spent = 1.0
+    kernel(np.ones(3))
+    assert len(looks) == 2
+
+
+def test_time_lost_on_finding_no_code_for_some_types_counts(kernel, asked_for):
+    kernel.compile((np.ones(3),))
+    kernel(np.ones(3))
+    assert kernel.spent == 0.0
+    kernel.interpret = lambda arguments, work: 3.0
+    kernel(np.ones(3, np.int64))
+    assert kernel.spent > 0.0
+
+
+@pytest.mark.parametrize("executable", ["/opt/app/app", "/usr/bin/uwsgi", "", None])
+def test_a_program_that_holds_an_interpreter_is_not_started_again(kernel, monkeypatch, executable):
+    monkeypatch.setattr(sys, "executable", executable)
+    monkeypatch.setattr(beside, "_address", lambda function: ["function", "lsdt.kernel.arrays", "ascending"])
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
+    worker = beside._Worker()
+    worker.add(kernel, [beside._kind_of(np.ones(3))])
+    worker.requests.put(None)
+    worker.thread.join()
+    assert kernel.loaded is not None  # the thread compiled it
+
+
 def test_an_unknown_word_in_the_environment_is_one_line(tmp_path):
     command = [sys.executable, "-m", "lsdt.cli.main", "candidates", "--example", "partial"]
     environment = {**os.environ, "LSDT_JIT": "sometimes"}

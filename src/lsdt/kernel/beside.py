@@ -12,6 +12,7 @@ from __future__ import annotations
 import atexit
 import importlib
 import json
+import logging  # noqa: F401  (Numba needs it; it must have its hooks for forks before those below)
 import os
 import queue
 import subprocess
@@ -31,6 +32,11 @@ if TYPE_CHECKING:
 
 _NICENESS = 10  # the work comes first
 _EXIT_SECONDS = 10.0  # a process ends only when no thread of it is inside the compiler
+
+
+# Held while this process loads or compiles. A process that is forked meanwhile would wait for ever for the
+# locks of Python's imports and Numba's compiler: the thread that holds them is not in it.
+_in_compiler = threading.RLock()
 
 
 class _Worker:
@@ -75,7 +81,9 @@ class _Worker:
 
     def _compile_in_a_process(self, function: TieredFunction, kinds: Any) -> None:
         address = _address(function)
-        if address is None or function.stamp() is None or writable_folder() is None:
+        if address is None or not _is_python(sys.executable):
+            return
+        if function.stamp() is None or writable_folder() is None:
             return
         with suppress(OSError):
             with self.lock:
@@ -113,10 +121,13 @@ def _renew() -> None:
     """Begin again in a forked process, which has no thread."""
     global _worker
     _worker = _Worker()
+    _in_compiler.release()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
+    os.register_at_fork(
+        before=_in_compiler.acquire, after_in_parent=_in_compiler.release, after_in_child=_renew
+    )
 
 
 def prepare(function: TieredFunction, arguments: tuple[Any, ...]) -> threading.Event | None:
@@ -137,9 +148,9 @@ def _is_loaded(function: TieredFunction, kinds: Any) -> bool:
 
 
 def _load(function: TieredFunction, kinds: Any, may_compile: bool) -> None:
-    from lsdt.kernel.compiler import compile_for
+    with _in_compiler, jit.compiling_is(may_compile):
+        from lsdt.kernel.compiler import compile_for
 
-    with jit.compiling_is(may_compile):
         compile_for(function, tuple(_example_of(kind) for kind in kinds))
 
 
@@ -200,13 +211,20 @@ def _split(path: str) -> tuple[str, str]:
     return module, name
 
 
+def _is_python(executable: str | None) -> bool:
+    """Whether a file is an interpreter, and not a program that holds one: that would start a second time."""
+    name = os.path.basename(executable or "").lower()
+    return name.startswith(("python", "pypy")) and not getattr(sys, "frozen", False)
+
+
 def _import_path() -> str:
     """Return where this process finds modules, for one that is to find the same."""
     return os.pathsep.join([str(PACKAGE.parent), *(path for path in sys.path if path)])
 
 
 def _found(module: str, name: str) -> Any:
-    value: Any = importlib.import_module(module)
+    # A module that is known may be being imported by a thread that waits for this one.
+    value: Any = sys.modules.get(module) or importlib.import_module(module)
     for part in name.split("."):
         value = getattr(value, part)
     return value

@@ -61,6 +61,9 @@ _IMPORT_SECONDS = 0.5
 # there, which takes about a millisecond, far longer than most calls.
 _LOOK_SECONDS = 0.05
 
+# What it takes to find out that there is no code for arguments of other types, on every such call.
+_MISS_SECONDS = 0.0005
+
 # A study of fewer rounds than this is interpreted first: at some 50 us a round, that takes as long as to
 # compile a policy.
 _ROUNDS_WORTH_COMPILING = 20_000
@@ -193,7 +196,7 @@ class TieredFunction:
             try:
                 return loaded(*arguments)
             except NotLoaded:  # these arguments have other types than those before
-                pass
+                self.spent += _MISS_SECONDS
         return self._choose(arguments)
 
     def __reduce__(self) -> str:
