@@ -334,6 +334,53 @@ def test_a_program_that_holds_an_interpreter_is_not_started_again(kernel, monkey
     assert kernel.loaded is not None  # the thread compiled it
 
 
+def test_a_policy_of_ones_own_that_numba_cannot_compile_is_interpreted_or_refused_in_words(tmp_path):
+    """An agent interprets it, also when it has become hot; a large study says what is wrong."""
+    program = """
+        from __future__ import annotations
+        from typing import NamedTuple
+        import numpy as np, lsdt
+        from lsdt.kernel import Reals, beside, jit
+
+        class Thing:
+            pass
+
+        class State(NamedTuple):
+            counts: Reals
+
+        def prepare(situation, parameters):
+            return State(np.zeros(situation.n_arms))
+
+        def select(state, allowed, stream):
+            Thing()
+            return 0
+
+        def update(state, arm, reward, stream):
+            state.counts[arm] += 1
+
+        lsdt.policies.register(lsdt.policies.Specification(
+            name="mine", title="Mine", rule="first", reference="none", cost="O(1)",
+            state=State, prepare=prepare, select=select, update=update))
+        agent = lsdt.Agent(lsdt.SideInformation(2, similar=[(0, 1)], epsilon=.1), policy="mine", seed=0)
+        jit.COMPILE_SECONDS = 0.
+        agent.tell(agent.ask(), 1.)
+        beside._worker.requests.put(None)
+        beside._worker.thread.join()
+        agent.tell(agent.ask(), 1.)
+        problem = lsdt.problems.uniform(6, .1, .9, .1, "bernoulli", .5, .5)
+        try:
+            lsdt.simulate(problem, ["mine"], horizon=30_000, replications=1, n_jobs=1, progress=False)
+        except lsdt.errors.InvalidInput as error:
+            print(error)
+    """
+    (tmp_path / "own.py").write_text(textwrap.dedent(program))
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), "LSDT_JIT": "auto"}
+    command = [sys.executable, str(tmp_path / "own.py")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert "__main__.State.play cannot be compiled: Untyped global name 'Thing'" in done.stdout, done.stderr
+    assert "LSDT_JIT=never" in done.stdout
+
+
 def test_an_unknown_word_in_the_environment_is_one_line(tmp_path):
     command = [sys.executable, "-m", "lsdt.cli.main", "candidates", "--example", "partial"]
     environment = {**os.environ, "LSDT_JIT": "sometimes"}
@@ -428,6 +475,21 @@ def test_five_drinks_and_an_agent_of_a_hundred_arms_need_no_compiler(tmp_path):
         for _ in range(20):
             agent.tell(agent.ask(), 1)
         agent.stopping()
+        print("numba" in sys.modules)
+    """
+    assert forks(code) == [["False"]]
+
+
+def test_a_small_study_needs_no_compiler():
+    code = """
+        import os, sys
+        os.environ["LSDT_JIT"] = "auto"
+        import lsdt
+        problem = lsdt.problems.uniform(20, .1, .9, .1, "bernoulli", .5, .5)
+        lsdt.simulate(problem, ["ucb1", "ts"], horizon=500, replications=2, n_jobs=1, progress=False)
+        table = [[(7 * user + 3 * item) % 5 + 1. for item in range(7)] for user in range(60)]
+        log = lsdt.ratings.RatingLog.from_matrix(table, list("abcdefg"), scale=(1, 5))
+        lsdt.replay(log, ["ucb1"], horizon=20, splits=2, n_jobs=1)
         print("numba" in sys.modules)
     """
     assert forks(code) == [["False"]]

@@ -225,8 +225,16 @@ class TieredFunction:
 
     def compile(self, arguments: tuple[Any, ...]) -> Any:
         """Call the function with code from disk, or compile it first."""
-        with compiling_is(True):
-            return self.load(arguments)
+        try:
+            with compiling_is(True):
+                return self.load(arguments)
+        except Exception as error:
+            if self.name.startswith("lsdt.") or not type(error).__module__.startswith("numba."):
+                raise
+            raise InvalidInput(
+                f"{self.name} cannot be compiled: {_reason(error)}. Use the part of Python that Numba "
+                "compiles; with LSDT_JIT=never everything is interpreted, which is slow"
+            ) from error
 
     def interpret(self, arguments: tuple[Any, ...], work: int = 0) -> Any:
         """Call the function in the interpreter, without NumPy's warnings, and add up its time."""
@@ -290,6 +298,15 @@ class TieredFunction:
         """Whether code of this function is kept, for some signature."""
         stamp = self.stamp()
         return stamp is not None and is_on_disk(self.name, stamp)
+
+
+def _reason(error: Exception) -> str:
+    """Return the line of an error of Numba's that says most: its first ones name steps of the compiler."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    telling = [
+        line for line in lines if line.startswith(("Unknown", "Cannot", "Unsupported", "Untyped", "No conv"))
+    ]
+    return (telling or [line for line in lines if line] or [type(error).__name__])[0].rstrip(".")
 
 
 def _prepare_beside(function: TieredFunction, arguments: tuple[Any, ...]) -> Event | None:
