@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from lsdt.kernel import compiler, random  # noqa: F401  (compiled code is known to Numba then)
+from lsdt.kernel import checksums, compiler, random  # noqa: F401  (compiled code is known to Numba then)
 from lsdt.kernel.random import Purpose, new_stream, new_streams
 from naive.streams import EDGES, TAIL, Stream, area_beyond, philox
+from tiers import compiled, interpreted
 
 
 @numba.njit
@@ -161,6 +162,43 @@ def test_many_streams_are_those_of_one_key_each(seed, numbers):
         streams = new_streams(seed, numbers, int(purpose))
         assert streams.dtype == np.uint64
         assert streams.tolist() == [new_stream(seed, number, purpose).tolist() for number in numbers]
+
+
+# ---------------------------------------------------------------- both tiers
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (random.next_word, ()),
+        (random.uniform, ()),
+        (random.normal, ()),
+        (random.below, (10**6,)),
+        (random.gamma, (0.3,)),
+        (random.gamma, (7.5,)),
+        (random.beta, (1.0, 40.0)),
+    ],
+)
+def test_interpreted_and_compiled_code_draw_the_same_bits(function, arguments):
+    """Without a warning of an overflow, which pytest would make an error; some normals come from the tail."""
+    streams = [new_stream(5), new_stream(5)]
+    for number in range(3_000):
+        if number % 100 == 0:
+            random._begin_round_plain(streams[0], number, 2)
+            compiled(random.begin_round)(streams[1], number, 2)
+        here = interpreted(function)(streams[0], *arguments)
+        there = compiled(function)(streams[1], *arguments)
+        assert here == there
+    assert streams[0].tolist() == streams[1].tolist()
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 4, 9, 1_000])
+def test_checksums_are_the_same_in_both_tiers(size):
+    words = np.random.default_rng(size).integers(0, 2**64, size, dtype=np.uint64)
+    lanes = [np.arange(1, 5, dtype=np.uint64) for _ in range(2)]
+    interpreted(checksums._digest)(words, lanes[0])
+    compiled(checksums._digest)(words, lanes[1])
+    assert lanes[0].tolist() == lanes[1].tolist()
 
 
 # ---------------------------------------------------------------- neighbours are independent
