@@ -1,7 +1,7 @@
 """Loading and compiling beside the work, so that no call waits for a compiler.
 
 A thread takes requests for code, one after the other. What is not on disk is compiled into the cache by a
-process of its own, ``python -m lsdt.kernel.beside``, because a compiler in this process would hold Python's
+separate process, ``python -m lsdt.kernel.beside``, because a compiler in this process would hold Python's
 lock for much of the time. Then the thread loads it, and later calls use it. Where a process cannot help
 (code that is not kept, a cache that cannot be written to, an interpreter that cannot be started), the thread
 compiles. `multiprocessing` would run the user's main module again, and is not used.

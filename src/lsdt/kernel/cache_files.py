@@ -175,8 +175,8 @@ def warn_once(message: str) -> None:
     if not _warned:
         _warned = True
         warnings.warn(
-            f"{message}; every process compiles anew, which takes seconds. Set NUMBA_CACHE_DIR to a folder "
-            "that can be written to.",
+            f"{message}; every process has to compile again, which takes seconds. Set NUMBA_CACHE_DIR to a "
+            "folder that can be written to.",
             CacheWarning,
             stacklevel=2,
         )

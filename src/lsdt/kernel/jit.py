@@ -10,9 +10,9 @@ code. On each call from Python it picks a tier:
    from disk, or for compiling it, that is done beside (`beside`): by a thread, and a process for the
    compilation, while calls go on being interpreted.
 
-Both tiers give the same bits, so nobody can tell which one answered. Numba is imported when code is first
-loaded or compiled, and only by `compiler`. ``LSDT_JIT`` chooses by hand: ``auto`` (this), ``always`` or
-``never`` to compile.
+Both tiers give the same bits, so an answer does not depend on the tier. Numba is imported when code is first
+loaded or compiled, and only by `compiler`. ``LSDT_JIT`` overrides the choice: ``auto`` (the rules above),
+``always`` or ``never`` compile.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _WORDS = ("auto", "always", "never")
 # their number to the power of 1.5 would need about five seconds.
 _LARGE = 50_000
 
-# A call that took less says nothing about larger ones: most of its time, up to 0.1 ms, went into beginning.
+# A call that took less predicts nothing about larger ones: most of its time, up to 0.1 ms, is overhead.
 _SHORT_SECONDS = 0.001
 
 # What compiling an entry costs, roughly: most take one to four seconds. That much time may go into
@@ -301,7 +301,7 @@ class TieredFunction:
 
 
 def _reason(error: Exception) -> str:
-    """Return the line of an error of Numba's that says most: its first ones name steps of the compiler."""
+    """Return the most informative line of a Numba error; its first lines name steps of the compiler."""
     lines = [line.strip() for line in str(error).splitlines()]
     telling = [
         line for line in lines if line.startswith(("Unknown", "Cannot", "Unsupported", "Untyped", "No conv"))
