@@ -20,7 +20,7 @@ from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import Work
 from lsdt.reproduce.registry import BEYOND, IDS, experiment
 from reproduced_claims import claims_in_the_docs
-from tiny_parts import TINY, small_setting, tables_of
+from tiny_parts import TINY, computed, small_setting, tables_of
 
 TIMED = {"table-time-csi", "table-time-psi"}
 PARTS = (*IDS, *BEYOND)
@@ -95,8 +95,7 @@ def test_names_of_claims_are_unique_and_documented(ids, page):
 
 @pytest.mark.parametrize("part", [turn for turn in TURNS if turn.values[0] not in TIMED])
 def test_two_workers_give_the_same_numbers(part):
-    it = experiment(part)
-    again = it.compute(small_setting(part, TINY), Work(seed=1, n_jobs=2))
+    again = computed(part, small_setting(part, TINY), Work(seed=1, n_jobs=2))
     for name, table in tables_of(part).items():
         if name != "times":
             pd.testing.assert_frame_equal(again[name], table, check_exact=True)
@@ -104,8 +103,7 @@ def test_two_workers_give_the_same_numbers(part):
 
 @pytest.mark.parametrize("part", ["fig-bstar-eps", "fig-regret-psi-b"])
 def test_another_seed_gives_other_numbers(part):
-    it = experiment(part)
-    again = it.compute(it.setting(TINY), Work(seed=2, n_jobs=1))
+    again = computed(part, experiment(part).setting(TINY), Work(seed=2, n_jobs=1))
     assert any(not table.equals(again[name]) for name, table in tables_of(part).items())
 
 
@@ -117,7 +115,7 @@ def single_run():
     def tables_and_progress(part):
         told = []
         setting = small_setting(part, Request(replications=1, quick=True))
-        return experiment(part).compute(setting, Work(n_jobs=1, done=told.append)), told
+        return computed(part, setting, Work(n_jobs=1, done=told.append)), told
 
     return tables_and_progress
 
