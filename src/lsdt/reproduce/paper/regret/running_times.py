@@ -40,9 +40,13 @@ _PARTS = ("offline", "online")
 
 
 def measure(setting: Setting, work: Work) -> Tables:
-    """Return milliseconds per run and policy, measured on one worker."""
+    """Return milliseconds per run and policy, measured on one worker.
+
+    Libraries that a policy loads when it is first used, such as a solver, are loaded before.
+    """
     import pandas as pd
 
+    regret_figures.simulate_setting({**setting, "replications": 1}, Work(work.seed, 1))
     result = regret_figures.simulate_setting(setting, Work(work.seed, 1, work.done))
     names = names_of(setting, regret_figures.policies_of(setting), result)
     rows = []
