@@ -30,7 +30,7 @@ examples:
   lsdt compile ucb1 lsdt_closure
   NUMBA_CACHE_DIR=/opt/lsdt/compiled lsdt compile soft_closure --json
 
-exit codes: 0 done, 2 bad argument, 4 there is no folder that code can be written to,
+exit codes: 0 done, 2 bad argument, 4 there is no folder that code can be written to, or no room in it,
 70 an error of lsdt itself"""
 
 
@@ -52,9 +52,10 @@ def run(options: argparse.Namespace) -> int:
     import lsdt
     from lsdt._progress import track
     from lsdt.cli.terminal import complain
-    from lsdt.kernel import writable_folder
+    from lsdt.kernel import is_all_kept, writable_folder
 
-    names = [lsdt.Policy(name).name for name in options.policies] or lsdt.policies.available()
+    chosen = dict.fromkeys(lsdt.Policy(name).name for name in options.policies)
+    names = list(chosen) or lsdt.policies.available()
     folder = writable_folder()
     if folder is None:
         complain("lsdt: there is no folder that code can be written to; set NUMBA_CACHE_DIR to one")
@@ -62,6 +63,9 @@ def run(options: argparse.Namespace) -> int:
     before, started = len(list(folder.glob("*.code"))), perf_counter()
     for name in track(names, "policies"):
         _rehearse(name)
+    if not is_all_kept():
+        complain("lsdt: some code could not be written, so it will be compiled again")
+        return 4
     files = list(folder.glob("*.code"))
     answer = {
         "policies": names,
@@ -74,8 +78,9 @@ def run(options: argparse.Namespace) -> int:
         json.dump(answer, sys.stdout)
         sys.stdout.write("\n")
     else:
+        noun = "policy" if len(names) == 1 else "policies"
         sys.stdout.write(
-            f"compiled    {len(names)} policies in {answer['seconds']:,} s\n"
+            f"compiled    {len(names)} {noun} in {answer['seconds']:,} s\n"
             f"kept        {answer['new_files']:,} new files, {answer['megabytes']:,} MB in all, in {folder}\n"
         )
     return 0

@@ -5,7 +5,7 @@ from .arrays import (
     copy_table as copy_table,
     least_of as least_of,
 )
-from .cache_files import writable_folder as writable_folder
+from .cache_files import is_all_kept as is_all_kept, writable_folder as writable_folder
 from .checksums import checksum as checksum
 from .compile_clock import compile_seconds as compile_seconds
 from .drivers import (

@@ -169,6 +169,11 @@ def writable_folder() -> Path | None:
 _warned = False
 
 
+def is_all_kept() -> bool:
+    """Whether all code that was compiled could be written, as far as this process knows."""
+    return not _warned
+
+
 def warn_once(message: str) -> None:
     """Warn, once in this process, that compiled code is not kept."""
     global _warned
