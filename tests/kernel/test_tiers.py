@@ -136,6 +136,17 @@ def test_what_has_used_up_its_allowance_is_made_ready_beside(kernel, asked_for):
     assert kernel.loaded is None
 
 
+def test_what_has_been_interpreted_for_long_is_compiled_in_front(kernel, asked_for):
+    """The process beside may have no time on a busy machine. A user's function need not be compilable."""
+    kernel.spent = 10.0 * jit.COMPILE_SECONDS
+    kernel(np.ones(3))
+    assert kernel.loaded is None
+    kernel.name = "lsdt.total"
+    kernel(np.ones(3))
+    assert kernel.loaded is not None
+    assert asked_for == [kernel]
+
+
 def test_a_study_of_many_rounds_compiles_at_once_and_one_of_few_does_not(kernel, asked_for):
     with jit.compile_ahead(100):
         kernel(np.ones(3))

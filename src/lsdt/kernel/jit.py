@@ -53,6 +53,10 @@ _SHORT_SECONDS = 0.001
 # interpreting one before it is compiled, so that no more than half of the time is ever wasted.
 COMPILE_SECONDS = 2.0
 
+# On a busy machine the process that compiles beside may hardly run. After so many times as long there is
+# nothing to gain by interpreting any further.
+_PATIENCE = 5.0
+
 # What it costs to import Numba, by the same rule: that much time may go into interpreting all entries before
 # code on disk is loaded.
 _IMPORT_SECONDS = 0.5
@@ -229,7 +233,7 @@ class TieredFunction:
             with compiling_is(True):
                 return self.load(arguments)
         except Exception as error:
-            if self.name.startswith("lsdt.") or not type(error).__module__.startswith("numba."):
+            if self._is_ours() or not type(error).__module__.startswith("numba."):
                 raise
             raise InvalidInput(
                 f"{self.name} cannot be compiled: {_reason(error)}. Use the part of Python that Numba "
@@ -269,6 +273,8 @@ class TieredFunction:
                 with suppress(NotLoaded):
                     return self.load(arguments)
         elif self.spent + seconds >= COMPILE_SECONDS:
+            if self.spent > _PATIENCE * COMPILE_SECONDS and not _n_services[0] and self._is_ours():
+                return self.compile(arguments)
             _prepare_beside(self, arguments)
         elif _interpreted_seconds[0] + seconds > _IMPORT_SECONDS and self._finds_code(seconds):
             # Another thread may be importing Numba, and a thread that does not wait must not load either.
@@ -278,6 +284,10 @@ class TieredFunction:
             else:
                 _prepare_beside(self, arguments)
         return self.interpret(arguments, work)
+
+    def _is_ours(self) -> bool:
+        """Whether this is a function of the package, which can be compiled; others need not be."""
+        return self.name.startswith("lsdt.")
 
     def _finds_code(self, seconds: float) -> bool:
         """Whether code is on disk, if it is time to look for it before a call that takes so long."""
