@@ -392,6 +392,22 @@ def test_a_policy_of_ones_own_that_numba_cannot_compile_is_interpreted_or_refuse
     assert "LSDT_JIT=never" in done.stdout
 
 
+@pytest.mark.parametrize(
+    "obstacle", [RuntimeError("forbidden by an audit hook"), OSError("no processes left")]
+)
+def test_where_no_process_may_be_started_the_thread_compiles(kernel, monkeypatch, obstacle):
+    def refuse(*_, **__):
+        raise obstacle
+
+    monkeypatch.setattr(beside, "_address", lambda function: ["function", "lsdt.kernel.arrays", "ascending"])
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    worker = beside._Worker()
+    worker.add(kernel, [beside._kind_of(np.ones(3))])
+    worker.requests.put(None)
+    worker.thread.join()
+    assert kernel.loaded is not None
+
+
 def test_an_unknown_word_in_the_environment_is_one_line(tmp_path):
     command = [sys.executable, "-m", "lsdt.cli.main", "candidates", "--example", "partial"]
     environment = {**os.environ, "LSDT_JIT": "sometimes"}

@@ -74,7 +74,8 @@ class _Worker:
             # shows where it is called.
             with suppress(Exception):
                 if not function.is_on_disk() or not _is_loaded(function, kinds):
-                    self._compile_in_a_process(function, kinds)
+                    with suppress(Exception):  # a process may not be allowed, a folder not writable
+                        self._compile_in_a_process(function, kinds)
                     if not self.stopped:
                         _load(function, kinds, may_compile=True)
             done.set()
@@ -85,18 +86,17 @@ class _Worker:
             return
         if function.stamp() is None or writable_folder() is None:
             return
-        with suppress(OSError):
-            with self.lock:
-                if self.stopped:
-                    return
-                self.process = subprocess.Popen(
-                    [sys.executable, "-P", "-m", "lsdt.kernel.beside"],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env={**os.environ, "LSDT_JIT": "always", "PYTHONPATH": _import_path()},
-                )
-            self.process.communicate(json.dumps([address, kinds]).encode())
+        with self.lock:
+            if self.stopped:
+                return
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "lsdt.kernel.beside"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "LSDT_JIT": "always", "PYTHONPATH": _import_path()},
+            )
+        self.process.communicate(json.dumps([address, kinds]).encode())
 
     def stop(self) -> None:
         """End the process at once, and the thread as soon as it is not inside the compiler."""
