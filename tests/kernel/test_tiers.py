@@ -190,6 +190,32 @@ def test_arguments_of_another_type_are_interpreted_again(kernel, asked_for):
     assert len(kernel.dispatcher.signatures) == 1
 
 
+def test_an_interruption_anywhere_does_not_leave_a_thread_in_the_interpreter(kernel, asked_for):
+    """Else all that the thread does from then on would be interpreted, with NumPy's warnings."""
+    values, lines = np.ones(3), []
+
+    def interrupt(frame, event, _argument):
+        if event == "line" and frame.f_code is jit.TieredFunction.interpret.__code__:
+            lines.append(frame.f_lineno)
+            if len(lines) == stops[-1]:
+                raise KeyboardInterrupt
+        return interrupt
+
+    stops = [0]
+    while not stops[-1] > len(lines):  # then it came to its end
+        stops.append(stops[-1] + 1)
+        lines.clear()
+        sys.settrace(interrupt)
+        try:
+            kernel(values)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        assert not jit._interpreting, lines
+    assert len(stops) > 10
+
+
 def test_all_that_an_interpreted_kernel_calls_is_interpreted(kernel):
     @jit.compiled
     def twice(values):

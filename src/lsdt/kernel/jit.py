@@ -244,12 +244,15 @@ class TieredFunction:
         """Call the function in the interpreter, without NumPy's warnings, and add up its time."""
         thread = get_ident()
         started = thread_time()
-        _interpreting.add(thread)
         try:
-            with np.errstate(all="ignore"):  # compiled code does not warn either
-                result = self.plain(*arguments)
+            try:
+                _interpreting.add(thread)
+                with np.errstate(all="ignore"):  # compiled code does not warn either
+                    result = self.plain(*arguments)
+            finally:
+                _interpreting.discard(thread)
         finally:
-            _interpreting.discard(thread)
+            _interpreting.discard(thread)  # again: Ctrl-C may have come just before it
             seconds = thread_time() - started
             self.spent += seconds
             _interpreted_seconds[0] += seconds
