@@ -17,7 +17,7 @@ from .drivers import (
     define_rule as define_rule,
     entries_of as entries_of,
 )
-from .graphs import Links as Links
+from .graphs import SymmetricGraph as SymmetricGraph
 from .jit import (
     Array as Array,
     compile_ahead as compile_ahead,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SMALL = 100_000
 
 
-class Links:
+class SymmetricGraph:
     """A symmetric graph: the neighbours of node ``i`` are ``others[starts[i]:starts[i + 1]]``."""
 
     def __init__(self, starts: NDArray[Any], others: NDArray[Any]) -> None:

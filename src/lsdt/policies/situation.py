@@ -12,7 +12,7 @@ from lsdt._html import fields_card
 from lsdt._validation import checked_whole
 from lsdt.candidates import CandidateSet, MutualBounds, candidate_set, mutual_bounds
 from lsdt.errors import TooLarge, Unsupported
-from lsdt.kernel import Links
+from lsdt.kernel import SymmetricGraph
 from lsdt.side_information import DISTINCT, IGNORED, WITHOUT, WindowStore
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Situation:
     @cached_property
     def components(self) -> NDArray[np.int32]:
         """The number of the connected component of every arm."""
-        return Links(self.similar.indptr, self.similar.indices).components()[1]
+        return SymmetricGraph(self.similar.indptr, self.similar.indices).components()[1]
 
     @cached_property
     def classes(self) -> list[NDArray[np.int64]]:

@@ -20,7 +20,7 @@ from lsdt.candidates.complete.interval_model import UnitIntervalModel, model_of_
 from lsdt.candidates.complete.proper_order import proper_order, proper_order_of_store
 from lsdt.candidates.proofs import Relation, check_side_information
 from lsdt.errors import NotUnitInterval, Unsupported
-from lsdt.kernel import Links
+from lsdt.kernel import SymmetricGraph
 from lsdt.side_information import subgraph
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def _hole_through(graph: Adjacency, pool: NDArray[np.int64], arm: int) -> NDArra
 
 def _parts(graph: Adjacency) -> NDArray[np.int32]:
     """Return the number of the connected part of every arm."""
-    return Links(graph.indptr, graph.indices).components()[1]
+    return SymmetricGraph(graph.indptr, graph.indices).components()[1]
 
 
 def _shortest_way(graph: Adjacency, start: int, goal: int, through: list[int]) -> list[int]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates import ForbiddenSubgraph, recognise
-from lsdt.kernel import Links, evenly_spread, new_stream
+from lsdt.kernel import SymmetricGraph, evenly_spread, new_stream
 from lsdt.policies.parts.mean_draws_kernel import (
     DrawnRelations,
     all_broken,
@@ -163,7 +163,7 @@ def relations_of(side: SideInformation) -> DrawnRelations:
     order = np.argsort(owners, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=side.n_arms))])
     others = others[order]
-    n_components, component = Links(starts, others).components()
+    n_components, component = SymmetricGraph(starts, others).components()
     turns = np.ones(n_components, np.int64)
     turns[component[directed]] = 0
     return DrawnRelations(
@@ -215,7 +215,7 @@ def likely_width(side: SideInformation, size: float) -> float:
 def lay_on_lines(relations: DrawnRelations, size: float) -> Floats:
     """Return a first guess: every component along a line by steps from its ends, one after the other."""
     n_arms, at = len(relations.component), 0.0
-    links = Links(relations.starts, relations.others)
+    links = SymmetricGraph(relations.starts, relations.others)
     x = np.zeros(n_arms)
     for which in range(len(relations.turns)):
         members = np.flatnonzero(relations.component == which)

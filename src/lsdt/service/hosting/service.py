@@ -412,7 +412,7 @@ def _compilation_in_log(name: str) -> Iterator[None]:
 
 
 def _warm_up(agent: Agent) -> None:
-    """Do what decisions do, and what pages do while they hold an agent; the agent is nobody else's.
+    """Do what decisions do, and what pages do while they hold an agent; no other thread has the agent yet.
 
     So that code for very many arms is compiled here, and not when a request waits for it.
     """
