@@ -6,7 +6,7 @@ import os
 import statistics
 import subprocess
 import sys
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 import lsdt
@@ -83,10 +83,10 @@ def _outputs(totals: Any) -> tuple[Any, ...]:
 def _player(loop: Callable[[Replication], Callable[[Any], None]]) -> Callable[[list[Replication]], TimedRun]:
     def played(works: list[Replication]) -> TimedRun:
         calls = [(loop(work), work.totals()) for work in works]
-        started = perf_counter()
+        started = process_time()
         for call, totals in calls:
             call(totals)
-        return perf_counter() - started, [totals for _, totals in calls]
+        return process_time() - started, [totals for _, totals in calls]
 
     return played
 

@@ -21,9 +21,10 @@ def _closures(side: lsdt.SideInformation) -> None:
     """The last stage alone, on every arm."""
     arms = np.arange(side.n_arms)
     system, possible = system_around(side, arms), np.ones(side.n_arms, bool)
+    no_table = np.empty((0, 0), np.int64)
     over_blocks(
         lambda first, last: eliminate_by_closure(
-            system.constraints, arms, first, last, side.n_arms, side.n_arms, possible
+            system.constraints, arms, first, last, side.n_arms, side.n_arms, possible, no_table, no_table
         ),
         side.n_arms,
         worth_sharing=9,

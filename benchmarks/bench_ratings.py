@@ -95,11 +95,11 @@ def twenty_million() -> Row:
         make_log(3_000, 400, 30, path=small)
         make_log(200_000, 10_000, 100, path=path)
         warnings.simplefilter("ignore", lsdt.ratings.RatingWarning)
-        lsdt.from_ratings(small)  # compiles
+        lsdt.from_ratings(small, guarantee="all")  # compiles
         seconds, found = [], []
 
         def whole() -> None:
-            seconds.append(timed(lambda: found.append(lsdt.from_ratings(path))))
+            seconds.append(timed(lambda: found.append(lsdt.from_ratings(path, guarantee="all"))))
 
         peak = peak_mib(whole, whole_process=True)
         reading = min(timed(lambda: _one_pass(path)) for _ in range(3))

@@ -18,7 +18,7 @@ import lsdt
 from lsdt.errors import NoRelations
 
 ALPHA = {0.02: 0.2, 0.05: 0.2, 0.1: 0.1}  # of the paper's rule, by share; the nearest share for others
-RULES = ("ranges", "bootstrap", "paper", "threshold")
+RULES = ("best", "best_bootstrap", "ranges", "bootstrap", "paper", "threshold")
 
 
 def side_of(rule, log, share):
@@ -26,8 +26,12 @@ def side_of(rule, log, share):
     if rule == "paper":
         nearest = min(ALPHA, key=lambda known: abs(known - share))
         return lsdt.from_ratings(log, rule="paper", search="paper", alpha=ALPHA[nearest])
-    if rule == "bootstrap":
+    if rule == "best":
+        return lsdt.from_ratings(log)
+    if rule == "best_bootstrap":
         return lsdt.from_ratings(log, interval="bootstrap")
+    if rule == "bootstrap":
+        return lsdt.from_ratings(log, guarantee="all", interval="bootstrap")
     return lsdt.from_ratings(log, relations=rule)
 
 

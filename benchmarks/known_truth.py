@@ -19,8 +19,8 @@ from lsdt.errors import NoRelations
 from lsdt.ratings import make_log
 
 WAYS = {
-    "student": {},
-    "bootstrap": {"interval": "bootstrap"},
+    "student": {"guarantee": "all"},
+    "bootstrap": {"guarantee": "all", "interval": "bootstrap"},
     "bernstein": {"interval": "bernstein"},
     "student, fdr": {"level": "fdr"},
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from time import perf_counter
+from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -46,7 +46,8 @@ class Replication(NamedTuple):
         return RunTotals(self.stream(Purpose.REWARD), clock, sums, CHECKPOINTS, regret, reward, plays)
 
 
-# Plays replications one after the other and returns the seconds and the ledgers.
+# Plays replications one after the other and returns the seconds, of processor time because others may use the
+# machine too, and the ledgers.
 TimedRun = tuple[float, list[RunTotals]]
 
 
@@ -61,10 +62,10 @@ def replications(policy: str, rewards: str, count: int = REPLICATIONS) -> list[R
 
 def play_with_lsdt(works: list[Replication]) -> TimedRun:
     calls = [(work.ready.player, work.setting(), work.totals()) for work in works]
-    started = perf_counter()
+    started = process_time()
     for player, setting, totals in calls:
         player.copy().play(setting, totals, HORIZON)
-    return perf_counter() - started, [totals for _, _, totals in calls]
+    return process_time() - started, [totals for _, _, totals in calls]
 
 
 def require_same(what: str, ours: list[RunTotals], theirs: list[RunTotals]) -> None:

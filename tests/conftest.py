@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,13 @@ from lsdt.policies.registry import BUILT_IN
 from postgresql_server import server_url
 
 ROOMS = ("candidates", "ratings", "side_information", "theory")
-TABLES = ("test_every_part.py", "test_whole_report.py")
+# Two files with the same tables, and other tests that compile policies by the dozen.
+ALL_POLICIES = (
+    "tests/contract/test_policies.py::test_compiled_equals_plain_python",
+    "tests/reproduce/test_every_part.py",
+    "tests/reproduce/test_whole_report.py",
+    "tests/theory/upper_bounds/",
+)
 
 # The first example of a test may compile; deadlines would only measure that. `make test` repeats itself;
 # `make test-thorough` looks for new examples every time, and prints how to see a failure again.
@@ -34,6 +41,14 @@ def pytest_collection_modifyitems(config, items):
     if settings.default.max_examples <= FAST:
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
         items[:] = [item for item in items if not item.get_closest_marker("long")]
+    if hasattr(config, "workerinput"):  # the order in which work is handed out
+        n_tests = Counter(shared_work(item.nodeid) for item in items)
+        items.sort(key=lambda item: _turn(shared_work(item.nodeid), n_tests))
+
+
+def _turn(work, n_tests):
+    """First what compiles all policies, whose own tests then find the code on disk; then the largest."""
+    return work != ALL_POLICIES[0], -n_tests[work]
 
 
 def pytest_collection_finish():
@@ -54,6 +69,8 @@ def pytest_xdist_make_scheduler(config, log):
         return None
     from xdist.scheduler import LoadScopeScheduling
 
+    config.option.loadscopereorder = False  # they are in order
+
     class ByWork(LoadScopeScheduling):
         def _split_scope(self, nodeid):
             return shared_work(nodeid)
@@ -65,13 +82,16 @@ def shared_work(nodeid):
     """Return what a test shares with others, or its own name.
 
     The tests of one policy, or of a room with kernels of its own, need the same compiled code; those of one
-    file of the reproduction, and two of its files, need the same tables.
+    file of the reproduction need the same tables. A process that has compiled a policy for one use, such as a
+    study, compiles it for another in a tenth of the time.
     """
     path, _, test = nodeid.partition("::")
     if "postgresql" in nodeid.lower():  # one server
         return "postgresql"
+    if nodeid.startswith(ALL_POLICIES):
+        return ALL_POLICIES[0]
     if path.startswith("tests/reproduce/"):  # before policies: a part may be called after one
-        return "tables" if path.removeprefix("tests/reproduce/") in TABLES else path
+        return path
     for word in test.partition("[")[2].rstrip("]").split("-"):
         policy = word.partition(":")[0]
         if policy in BUILT_IN:

@@ -24,6 +24,8 @@ def small_setting(part, request):
     setting = experiment(part).setting(request)
     if part == "fig-jester":
         return setting | {"data": setting["data"] | {"users": 500}, "test_users": 300, "horizon": 60}
+    if part == "beyond-pairs-log":
+        setting |= {"data": setting["data"] | {"users": 500}, "shares": [0.1], "logs": 2, "splits": 2}
     return _small(setting) if part in BEYOND else setting
 
 

@@ -25,7 +25,8 @@ class Powers(SphinxTransform):
     def apply(self, **_: Any) -> None:
         """Look at every piece of text."""
         for text in list(self.document.findall(nodes.Text)):
-            if _POWER.search(text) and not _is_verbatim(text):
+            # A piece without a parent is no longer part of the page.
+            if text.parent is not None and _POWER.search(text) and not _is_verbatim(text):
                 parts: list[nodes.Node] = []
                 start = 0
                 for found in _POWER.finditer(text):

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import lsdt
 
 log, truth = lsdt.ratings.make_log(n_users=3000, n_items=20, ratings_per_user=9, seed=2)
-side = lsdt.from_ratings(log)
+side = lsdt.from_ratings(log, guarantee="all")
 found = lsdt.candidate_set(side)
 items = side.evidence.ranking()["item"].tolist()
 leader = items[0]

@@ -149,6 +149,10 @@ class ContradictionWarning(UserWarning):
     """Relations contradict one another, and `lsdt.candidate_set` fell back to a rule that tolerates it."""
 
 
+class SideWarning(UserWarning):
+    """Side information says nothing, or rests on something doubtful; the text says what to do."""
+
+
 class CacheWarning(UserWarning):
     """Compiled code cannot be stored on disk, so every process compiles again."""
 

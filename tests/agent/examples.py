@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import lsdt
-from lsdt.agent import agent as agent_module, snapshot
+from lsdt.agent import agent as agent_module, learner as learner_module, snapshot
 from lsdt.agent.epochs import Epochs
 from lsdt.agent.journal import insert_batch
 
@@ -19,7 +19,8 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 10**15
-        monkeypatch.setattr(agent_module, "now", lambda: self.now)
+        for module in (agent_module, learner_module):
+            monkeypatch.setattr(module, "now", lambda: self.now)
 
     def sleep(self, seconds):
         self.now += round(1e6 * seconds)

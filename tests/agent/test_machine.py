@@ -37,9 +37,10 @@ class AgentMachine(RuleBasedStateMachine):
         options = {"policy": name, "horizon": 200, "seed": seed, "snapshot_every": 0}
         if lsdt.Policy(name).forgets:
             options["forget"] = data.draw(st.sampled_from([None, 3, "1 hour"]))
+        options["floor"] = data.draw(st.sampled_from([None, {5: 0.2}]))
         self.agent = lsdt.Agent.open(self.store, self.name, SIDE, **options)
         self.books, self.gone = np.zeros(12, int), set()
-        self.waiting = {}
+        self.waiting, self.units = {}, {}
 
     @rule(n=st.integers(1, 3))
     def ask(self, n):
@@ -52,6 +53,14 @@ class AgentMachine(RuleBasedStateMachine):
         allowed = data.draw(st.sets(st.sampled_from(inside), min_size=1))
         decision = self.agent.ask(allowed=sorted(allowed))
         assert decision.arm in allowed
+        self.waiting[decision.number] = decision.arm
+
+    @rule(unit=st.sampled_from("abc"))
+    def ask_as(self, unit):
+        """A unit keeps its arm until that retires."""
+        decision, before = self.agent.ask(unit=unit), self.units.get(unit)
+        assert before in (None, decision.arm) or before in self.gone
+        self.units[unit] = decision.arm
         self.waiting[decision.number] = decision.arm
 
     @precondition(lambda self: self.waiting)
@@ -132,6 +141,12 @@ class AgentMachine(RuleBasedStateMachine):
         self.waiting = {}
 
     @rule()
+    def frame(self):
+        """Not after every step: probabilities are drawn for it."""
+        retired = self.agent.to_frame().status == "retired"
+        assert set(np.flatnonzero(retired).tolist()) == self.gone
+
+    @rule()
     def snapshot(self):
         again = lsdt.Agent.restore(self.agent.snapshot())
         assert same_state(self.agent, again)
@@ -154,8 +169,8 @@ class AgentMachine(RuleBasedStateMachine):
         if hasattr(self, "agent"):
             assert self.agent.state().counts.tolist() == self.books.tolist()
             assert self.agent.pending_numbers() == sorted(self.waiting)
-            retired = self.agent.to_frame().status == "retired"
-            assert set(np.flatnonzero(retired).tolist()) == self.gone
+            in_play = set(self.agent.state().in_play().tolist())
+            assert in_play == set(self.agent.state().arms.tolist()) - self.gone
 
 
 class AgentMachineOnPostgresql(AgentMachine):

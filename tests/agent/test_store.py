@@ -279,10 +279,10 @@ def test_what_was_decided_before_an_ask_fails_is_in_the_log(monkeypatch):
     agent = lsdt.Agent.open(store, "drinks", SIDE, policy="ucb1", seed=3)
     decide = Learner.decide
 
-    def fails_at_two(learner, number, time, flags, n_draws):
+    def fails_at_two(learner, number, *more, **options):
         if number == 2:
             raise InvalidInput("there is no such arm")
-        return decide(learner, number, time, flags, n_draws)
+        return decide(learner, number, *more, **options)
 
     with monkeypatch.context() as patch:
         patch.setattr(Learner, "decide", fails_at_two)
@@ -376,6 +376,7 @@ def test_an_interruption_anywhere_leaves_the_agent_right_or_plainly_broken(url):
     assert min(seen.values()) > 0
 
 
+@pytest.mark.usefixtures("always_compiled")  # an interpreted checksum has thousands of lines to stop at
 def test_an_interrupted_close_can_be_repeated():
     """Stop at every line of close: after a second one the experiment can be opened, and the store is open.
 

@@ -93,6 +93,11 @@ BAD: list[Any] = [
 ]
 
 
+def race(arms: Any, examples: Any, **options: Any) -> Any:
+    """Race arms that all score the same; what a function of the user raises is their own."""
+    return lsdt.race(arms, lambda *_: 0.5, examples, **options)
+
+
 class Case(NamedTuple):
     """A function, and arguments with which it works."""
 
@@ -168,8 +173,25 @@ def cases(folder: Path) -> list[Case]:
         (lsdt.merge, {"sides": [SIDE, SIDE], "names": None, "on_conflict": "error"}),
         (
             lsdt.from_features,
-            {"X": np.eye(4), "lipschitz": 1.0, "epsilon": 0.5, "arm_ids": None, "metric": "euclidean"},
+            {
+                "X": np.eye(4),
+                "lipschitz": 1.0,
+                "epsilon": None,
+                "arm_ids": None,
+                "metric": "euclidean",
+                "n_neighbours": 2,
+                "increasing": [0],
+                "decreasing": (),
+                "pilot": None,
+                "risk": 0.05,
+                "unexplained": 0.0,
+            },
         ),
+        (
+            lsdt.from_experiments,
+            {"rows": {"arm": ["a", "b"], "mean": [0.1, 0.2], "se": [0.1, 0.1]}, "confidence": 0.9},
+        ),
+        (lsdt.from_order, {"arms": ["a", "b"], "way": "up", "within": None, "steepest": None}),
         (
             lsdt.from_groups,
             {
@@ -253,6 +275,21 @@ def cases(folder: Path) -> list[Case]:
             },
         ),
         (lsdt.from_ratings, {"log": LOG, "epsilon": 0.5, "rule": "paper"}),
+        (lsdt.from_ratings, {"log": LOG, "guarantee": "best", "interval": "bootstrap", "min_raters": 2}),
+        (
+            race,
+            {
+                "arms": ["a", "b"],
+                "examples": [1, 2],
+                "side": None,
+                "delta": 0.05,
+                "tolerance": 0.5,
+                "scale": (0.0, 1.0),
+                "budget": 5,
+                "jobs": 1,
+                "seed": 0,
+            },
+        ),
         (ratings.read_log, {"log": LOG, "user": "user", "item": "item", "rating": "rating", "scale": None}),
         (ratings.read_log, {"log": LOG, "min_ratings": 1, "top": 4, "time": None, "duplicates": "error"}),
         (ratings.open_log, {"log": LOG, "user": "user", "item": "item", "rating": "rating", "top": 4}),

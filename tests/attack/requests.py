@@ -53,8 +53,14 @@ _SIGNS = (
     "X-Real-IP: 127.0.0.1", "CF-Connecting-IP: 127.0.0.1", "True-Client-IP: 127.0.0.1", "CDN-Loop: x",
     "Host: localhost", "Origin: http://evil.example", "Origin: null", "Origin: http://[x]",
 )  # fmt: skip
-_CALLS = ("ask", "tell", "observe", "cancel", "extend", "retire", "reinstate", "merge", "pause", "snapshot")
-_LOOKS = ("", "/arms", "/best", "/why/tea", "/stopping", "/suspects", "/drift", "/events", "/stream")
+_CALLS = (
+    "ask", "tell", "observe", "cancel", "extend", "retire", "reinstate", "merge", "pause", "snapshot",
+    "erase-unit",
+)  # fmt: skip
+_LOOKS = (
+    "", "/arms", "/best", "/why/tea", "/stopping", "/suspects", "/drift", "/lift", "/lift?control=x",
+    "/events", "/stream",
+)  # fmt: skip
 _PAGES = (
     "/", "/login", "/health", "/healthz", "/readyz", "/metrics", "/openapi.json", "/v1/keys", "/v1/keys/x",
     "/v1/experiments", "/static/style.css", "/static/../keys.py", "/nothing", "*", "",
@@ -64,6 +70,11 @@ _BODIES = (
     b"\xff\xfe", b'{"decision": "\\ud800", "reward": 1}', b'{"arm": "tea", "reward": "x"}',
     b'{"arm": {}, "reward": []}', b'{"rewards": [{}]}', b'{"before": "x"}', b'{"experiments": ["mine", 3]}',
     b'{"arms": ["\\u0000"]}', b'{"paused": 1}', b'{"role": "admin"}', b'{"name": "a/b", "n_arms": 2}',
+    b'{"unit": "u"}', b'{"unit": ""}', b'{"unit": "\\ud800", "n": 1}', b'{"unit": [], "allowed": ["tea"]}',
+    b'{"unit": "u", "allowed": ["water"]}', b'{"rewards": [], "repeat": "replace"}', b'{"repeat": 3}',
+    b'{"name": "x", "n_arms": 2, "floor": {"0": 2}}',
+    b'{"name": "x", "n_arms": 2, "holdout": {"\\u0000": 0.1}}',
+    b'{"name": "x", "n_arms": 2, "sticky": "1e99 days"}', b'{"name": "x", "n_arms": 2, "replace_within": -1}',
     b'{"name": "x", "n_arms": -1}', b'{"name": "x", "arms": ["a", "a"]}',
     b'{"name": "x", "n_arms": 3, "ranges": [[0, 1, 2, 1]]}',
     b'{"name": "x", "n_arms": 3, "similar": [[0, 5]]}', b'{"name": "x", "file": "a,b"}', b"key=x",
@@ -109,7 +120,8 @@ def _services() -> Iterator[tuple[dict[str, str], dict[str, str], list[str]]]:
     try:
         with in_background() as first, open_store(guarded) as store, in_background(guarded) as second:
             for url, name in ((first, "mine"), (second, "mine"), (second, _HIDDEN)):
-                with lsdt.Client.open(url, name, side=side, policy="ucb1") as agent:
+                more = {"floor": {"tea": 0.1}, "replace_within": 60}
+                with lsdt.Client.open(url, name, side=side, policy="ucb1", **more) as agent:
                     agent.ask()
             full = add_key(store, "admin")[0]
             with lsdt.Client(second, full) as client:  # the service looks for keys now

@@ -343,7 +343,7 @@ def _content(path: Path) -> Any:
     agent = lsdt.Agent.open(f"sqlite:///{path}", "x", snapshot_every=0)
     known = agent.to_frame().to_csv(), agent.pending_numbers(), agent.n_told, agent.ask().arm
     with open_store(f"sqlite:///{path}") as store:
-        store.check_notes(but="answers ")
+        store.check_notes(but=("answers ", "units "))
         log = [(entry.writer, *entry[3:]) for batch in store.read("x") for entry in batch]
         notes = [store.recall(scope) for scope in _NOTES], store.find("x")
     agent.close()

@@ -79,6 +79,7 @@ def test_rows_hold_every_relation_twice():
     assert found == {**known, **{(b, a): sign for (a, b), sign in known.items()}}
 
 
+@pytest.mark.usefixtures("always_compiled")
 def test_it_sees_through_wrong_relations():
     """Half of the relations of 100 arms, 5% of them wrong: what breaks is mostly what is wrong."""
     agreements, broken, wrong = [], 0, 0

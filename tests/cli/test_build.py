@@ -24,7 +24,7 @@ def test_three_commands_lead_from_a_log_to_an_answer(log, tmp_path, capsys):
     assert main(["build", str(log), "--out", str(side)]) == 0
     out = capsys.readouterr().out
     assert "users, 10 items" in out
-    assert "relations" in out
+    assert "beaten      7 of 10 items; the best is among them with a probability of at most 0.05" in out
     assert main(["candidates", str(side), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     wanted = lsdt.candidate_set(lsdt.from_ratings(log)).arm_ids
@@ -56,8 +56,19 @@ def test_the_answer_as_json_with_its_evidence(log, tmp_path, capsys):
     assert plot.stat().st_size > 1000
 
 
+def test_beaten_items_are_counted_and_written(log, tmp_path, capsys):
+    words = ["build", str(log), "--out", str(tmp_path / "side.parquet"), "--json"]
+    assert main([*words, "--pairs", str(tmp_path / "pairs.csv")]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    side = lsdt.from_ratings(log)
+    assert lsdt.load(tmp_path / "side.parquet") == side
+    assert (answer["guarantee"], answer["relations"], answer["beaten"]) == ("best", "none", 7)
+    assert {row["item"] for row in answer["candidates"]} == set(lsdt.candidate_set(side).arm_ids)
+    assert set(pd.read_csv(tmp_path / "pairs.csv")["relation"]) == {"beaten"}
+
+
 def test_ranges_are_counted_and_written(log, tmp_path, capsys):
-    words = ["build", str(log), "--out", str(tmp_path / "side.parquet")]
+    words = ["build", str(log), "--guarantee", "all", "--out", str(tmp_path / "side.parquet")]
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert main([*words, "--json"]) == 0
@@ -106,16 +117,17 @@ def test_bad_arguments_are_named(log, tmp_path, capsys, words, told, monkeypatch
 
 
 def test_candidates_are_ranked_by_their_ratings(log, tmp_path, capsys):
-    assert main(["build", str(log), "--out", str(tmp_path / "side.csv"), "--json"]) == 0
+    words = ["build", str(log), "--guarantee", "all", "--out", str(tmp_path / "side.csv"), "--json"]
+    assert main(words) == 0
     found = json.loads(capsys.readouterr().out)["candidates"]
     quality = [row["quality"] for row in found]
     assert quality == sorted(quality, reverse=True)
     assert all(row["low"] <= row["quality"] for row in found)
-    side = lsdt.from_ratings(log)
+    side = lsdt.from_ratings(log, guarantee="all")
     ranking = side.evidence.ranking(lsdt.candidate_set(side).arm_ids)
     assert [row["item"] for row in found] == ranking["item"].tolist()
     assert found[0]["below"] is None  # nothing is shown to be better than the first
-    pairs = lsdt.from_ratings(log).evidence.pairs
+    pairs = side.evidence.pairs
     for row in found:
         if row["below"] is not None:
             a, b = (row["item"], row["below"])
@@ -154,3 +166,32 @@ def test_clicks_as_words(tmp_path, capsys):
 def test_a_log_that_is_not_there(tmp_path, capsys):
     assert main(["build", str(tmp_path / "none.csv"), "--out", str(tmp_path / "side.csv")]) == 3
     assert "none.csv" in capsys.readouterr().err
+
+
+def test_comparisons(tmp_path, capsys):
+    rows, out = tmp_path / "votes.csv", tmp_path / "side.csv"
+    lines = ["tea,mate,tea,tea", "tea,mate,tea,mate"] * 9 + ["mate,cola,mate,cola", "mate,cola,mate,a"] * 10
+    lines += ["tea,mate,mate,tea", "tea,mate,mate,mate"]
+    rows.write_text("\n".join(["a,b,winner,first", *lines]) + "\n")
+    assert main(["build", "--comparisons", str(rows), "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "log         40 comparisons of 3 arms" in shown
+    assert "relations   3 better pairs, all right with 95% confidence" in shown
+    assert "candidates  1 of 3 arms may be the best, by strength:\n            tea: " in shown
+    assert lsdt.load(out).relation("tea", "cola") == "better"
+    assert main(["build", "--comparisons", str(rows), "--out", str(out), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["better"], answer["candidates"][0]["arm"]) == (3, "tea")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["votes.csv", "--order"], "give either --comparisons or --order"),
+        (["votes.csv", "--plot", "x.svg", "--relations", "threshold"], "--plot is about ratings"),
+        (["out.csv"], "is the log; choose another name"),
+    ],
+)
+def test_comparisons_that_do_not_fit(words, said, capsys):
+    assert main(["build", "--comparisons", *words, "--out", "out.csv"]) == 2
+    assert said in capsys.readouterr().err

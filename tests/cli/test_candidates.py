@@ -40,6 +40,20 @@ def test_answer_in_words(capsys, pairs):
     assert "arm 'tea' may be the best: assuming that it is led to no contradiction" in said
 
 
+def test_the_best_two(capsys, tmp_path):
+    path = tmp_path / "ranking.csv"
+    path.write_text("a,b,relation\ntea,coffee,better\ncoffee,cocoa,better\n")
+    code, out, _ = run(capsys, "candidates", path, "--top", 2, "--explain", "cocoa")
+    assert code == 0
+    assert "2 of 3 arms can be among the best 2" in out
+    assert "arm 'cocoa' cannot be among the best 2: 'coffee' and 'tea' are better" in " ".join(out.split())
+    answer = json.loads(run(capsys, "candidates", path, "--top", 2, "--json")[1])
+    assert (answer["top"], answer["candidates"]) == (2, ["tea", "coffee"])
+    code, _, err = run(capsys, "candidates", path, "--top", 2, "--method", "exact")
+    assert code == 7
+    assert "'exact' finds arms that can be the best, not the best 2" in err
+
+
 def test_the_docs_show_what_is_printed(capsys):
     page = (Path(__file__).parents[2] / "docs/reference/command-line.md").read_text()
     block = page.split("    $ lsdt ")[1].split("\n\n")[0].splitlines()

@@ -52,7 +52,7 @@ def refused(answer, code, message):
     [
         (
             ["build", "log.csv", "--out", "x.csv", "--min-raters", 10**21],
-            "from 2 to 2,147,483,647; got 10000",
+            "from 1 to 2,147,483,647; got 10000",
         ),
         (
             ["replay", "log.csv", "--policies", "ts", "--splits", 10**20],

@@ -46,3 +46,14 @@ def test_bad_options_are_one_line(capsys):
     assert "delta must" in capsys.readouterr().err
     assert main(["identify", "--relations", "ranges"]) == 2
     assert "--relations is for a log" in capsys.readouterr().err
+
+
+def test_the_best_two(capsys):
+    words = ["identify", "--n-arms", "12", "--epsilon", ".3", "--best", "2"]
+    assert main(words) == 0
+    assert "of the best 2" in capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert len(answer["runs"][0]["arms"]) == 2
+    assert main([*words[:-1], "many"]) == 2
+    assert "top must be a whole number" in capsys.readouterr().err

@@ -145,11 +145,14 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    # On a quiet machine long enough for a first replication; either answer is right.
-    while process.poll() is None and _seconds_worked(process.pid) < 2:
-        time.sleep(0.1)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    try:
+        # On a quiet machine long enough for a first replication; either answer is right.
+        while process.poll() is None and _seconds_worked(process.pid) < 2:
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+    finally:
+        process.kill()  # one that does not listen must not go on after the test
     assert process.returncode == 130
     assert "Traceback" not in err
     if "of 100000 replications are finished" in err:

@@ -38,6 +38,19 @@ def test_ranges_alone_are_worth_an_offline_step():
     assert "ranges only" in why
 
 
+def test_ranges_with_two_ends_among_candidates_are_pooled():
+    near = lsdt.from_features([[0.0], [1.0], [2.0]], 0.1)
+    policy, why = choose_policy("auto", near, REWARDS, None)
+    assert policy == lsdt.Policy("soft_closure")
+    assert "in which range means differ" in why
+    for rest in (
+        lsdt.from_order([["a", "b"], ["c", "d"]], steepest=0.1),  # none among b and d, which are left
+        lsdt.SideInformation(3, ranges=[(0, 1, 0.1, None)]),  # one end
+        lsdt.SideInformation(3, ranges=[(0, 1, 0.1, 0.2), (1, 2, 0.1, 0.2), (0, 2, 0.0, 0.1)]),  # contradict
+    ):
+        assert choose_policy("auto", rest, REWARDS, None)[0] == lsdt.Policy("ts", on="propagation")
+
+
 RANGES = [(0, 1, 0.1, 0.2), (1, 2, -0.05, 0.05), (0, 2, 0.05, 0.3), (3, 0, -0.3, 0.1), (2, 3, None, 0.2)]
 
 

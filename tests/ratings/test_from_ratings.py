@@ -246,11 +246,15 @@ def test_ratings_missing_not_at_random_are_warned_of():
         ({"rule": "intervall"}, "rule must be one of 'interval', 'paper'; got 'intervall'.*did you mean"),
         ({"level": "bonferroni"}, "level must be one of 'family', 'fdr', 'fdr_any'"),
         ({"search": "binary"}, "search must be one of 'grid', 'paper'"),
-        ({"interval": "normal"}, "interval must be one of 'student', 'bernstein'"),
+        ({"interval": "normal"}, "interval must be one of 'betting', 'bootstrap'"),
         ({"alpha": 1}, "alpha must be below 1"),
         ({"alpha": 2}, "alpha must lie between 0 and 1"),
-        ({"min_raters": 1}, "min_raters for rule='interval' must be a whole number from 2 to 2,147,483,647"),
-        ({"min_raters": 10**21}, "from 2 to 2,147,483,647; got 1000000000000000000000"),
+        ({"min_raters": 0}, "min_raters for rule='interval' must be a whole number from 1 to 2,147,483,647"),
+        (
+            {"min_raters": 1, "guarantee": "all"},
+            "min_raters for rule='interval' must be a whole number from 2 to 2,147,483,647",
+        ),
+        ({"min_raters": 10**21}, "from 1 to 2,147,483,647; got 1000000000000000000000"),
         ({"min_raters": 0, "rule": "paper"}, "min_raters for rule='paper' must be a whole number from 1 to"),
         ({"seed": -1}, "seed must be a non-negative integer"),
     ],
@@ -273,7 +277,7 @@ def test_logs_that_say_nothing_of_pairs():
         ),
     ):
         with pytest.raises(lsdt.errors.InvalidInput, match=message):
-            lsdt.from_ratings(log(values))
+            lsdt.from_ratings(log(values), guarantee="all")
     with pytest.warns(lsdt.ratings.RatingWarning, match="No pair of items could be decided"):
         nothing = lsdt.from_ratings(log([[0.1, 0.4], [0.3, 0.2]]), epsilon=0.1)
     assert (nothing.n_similar, nothing.n_dissimilar) == (0, 0)

@@ -66,7 +66,8 @@ def test_a_lipschitz_constant_by_hand():
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "cosine"])
 def test_distances_are_those_that_decided(metric):
     points = np.random.default_rng(1).random((30, 4)) + 0.1
-    side = lsdt.from_features(points, 1.0, 0.2 if metric != "cosine" else 0.05, metric=metric)
+    limit = {"cosine": 0.05, "manhattan": 0.4}.get(metric, 0.2)
+    side = lsdt.from_features(points, 1.0, limit, metric=metric)
     first, second = np.triu_indices(30, 1)
     near = side.evidence.distances(first, second) < side.epsilon
     listed = {tuple(pair) for pair in side.similar_pairs().tolist()}
@@ -168,3 +169,23 @@ def test_what_cannot_be_tested_is_named():
         lsdt.plotting.plot_check(nothing)
     with pytest.raises(InvalidInput, match=r"plot_check takes what lsdt.check_side returns"):
         lsdt.plotting.plot_check(side)
+
+
+def test_ranges_are_tested_too():
+    """Two ranges by hand: one that the rewards contradict, one that contains their interval, one open."""
+    side = lsdt.SideInformation(4, ranges=[(0, 1, 0.2, None), (2, 3, -0.9, 0.9), (0, 2, 0.0, 0.05)])
+    agent = lsdt.Agent(lsdt.SideInformation(4), "ts")
+    for arm, wins in enumerate([100, 100, 90, 110]):
+        for number in range(200):
+            agent.observe(arm, float(number < wins))
+    check = lsdt.check_side(side, agent)
+    rows = check.pairs.set_index(["a", "b"])
+    assert rows["verdict"].to_dict() == {(0, 1): "wrong", (0, 2): "open", (2, 3): "right"}
+    assert set(rows["relation"]) == {"range"}
+    assert rows["limit"].isna().all()
+    assert 1 / 3 < check.share_wrong < 1
+    features = lsdt.from_features(np.arange(4.0)[:, None], 0.01, unexplained=0.02)
+    found = lsdt.check_side(features, agent)
+    assert found.lipschitz.allowed == pytest.approx(np.hypot(0.02, 0.01 * found.lipschitz.distances))
+    assert found.n_tested == 6
+    lsdt.plotting.plot_check(found)

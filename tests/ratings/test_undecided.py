@@ -74,6 +74,9 @@ def test_the_command_says_it(frame, tmp_path, capsys):
     frame.to_csv(tmp_path / "log.csv", index=False)
     words = ["build", str(tmp_path / "log.csv"), "--out", str(tmp_path / "side.csv")]
     assert main(words) == 0
+    assert "beaten      3 of 60 items" in capsys.readouterr().out  # the best item alone needs fewer raters
+    words += ["--guarantee", "all"]
+    assert main(words) == 0
     assert "note        No pair of items could be ordered" in capsys.readouterr().out
     assert main([*words, "--json"]) == 0
     assert any(note.startswith("No pair") for note in json.loads(capsys.readouterr().out)["notes"])

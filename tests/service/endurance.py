@@ -64,7 +64,8 @@ def memory(options, folder):
     """Load a service, and compare its memory after a tenth of the time with that at the end."""
     with kills.Services(f"sqlite:///{folder}/lsdt.db", 1) as services:
         (port,), (process,) = services.ports, services.processes
-        kills.post(port, "/v1/experiments", kills.NEW | {"name": "load"})
+        # Rewards that may be replaced for an hour would take more memory every minute.
+        kills.post(port, "/v1/experiments", kills.NEW | {"name": "load", "replace_within": "1 second"})
         load, sizes = Load([port], "load", 64, seed=options.seed, keeps=False), []
 
         async def watch():

@@ -21,7 +21,7 @@ from urllib.request import Request, urlopen
 
 from service.load import Load
 
-NEW = {"n_arms": 20, "policy": "ucb1"}
+NEW = {"n_arms": 20, "policy": "ts", "floor": {"3": 0.05}, "replace_within": "1 hour"}
 
 
 def free_port():
@@ -220,6 +220,7 @@ def is_right(made):
         and not made["doubled"]
         and not made["wrong answers"]
         and made["plays equal the log"]
+        and made["rewards equal the log"]
         and made.get("replicas equal", True)
         and not any(made["exit codes"])
     )

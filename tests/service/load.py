@@ -50,6 +50,7 @@ class Load:
         self.n_connections, self.repeats = n_connections, repeats
         self.rng = random.Random(seed)
         self.asked, self.told = {}, {}  # arm, and reward, by id
+        self.arm_of = {}  # by unit
         self.n_acknowledged = self.n_repeated = 0
         self.is_over = False
         self.wrong = []
@@ -74,14 +75,18 @@ class Load:
         connection = Connection(self.ports, turn)
         while not self.is_over:
             key = f"{self.rng.getrandbits(96):024x}"
-            answer = await self._sure(connection, "ask", {}, key)
+            unit = f"user-{self.rng.getrandbits(10)}"
+            body = {"unit": unit} if self.rng.random() < 0.3 else {}
+            answer = await self._sure(connection, "ask", body, key)
             if answer is None:
                 break
             if self.rng.random() < self.repeats:
                 self.n_repeated += 1
-                if await self._sure(connection, "ask", {}, key) != answer:
+                if await self._sure(connection, "ask", body, key) != answer:
                     self.wrong.append(("ask", "a repeat was answered otherwise"))
             decision = answer["decisions"][0]
+            if body and self.arm_of.setdefault(unit, decision["arm"]) != decision["arm"]:
+                self.wrong.append(("ask", "a unit saw two arms"))
             if decision["id"] in self.asked:
                 self.wrong.append(("ask", "an id was handed out twice"))
             if self.keeps:
@@ -89,6 +94,12 @@ class Load:
             reward = float(self.rng.random() < 0.5)
             for _ in range(1 + (self.rng.random() < self.repeats)):
                 answer = await self._sure(connection, "tell", {"decision": decision["id"], "reward": reward})
+                if answer is None or answer["learned"] + answer["repeated"] != 1:
+                    self.wrong.append(("tell", answer))
+            if self.rng.random() < self.repeats:
+                reward = 1.0 - reward
+                told = {"decision": decision["id"], "reward": reward, "repeat": "replace"}
+                answer = await self._sure(connection, "tell", told)
                 if answer is None or answer["learned"] + answer["repeated"] != 1:
                     self.wrong.append(("tell", answer))
             if self.keeps:
@@ -110,14 +121,22 @@ class Load:
         tells = [event for event in events if event["event"] == "tell"]
         in_log = {event["decision"]: event["arm"] for event in asks}
         learned = {event["decision"]: event["reward"] for event in tells}
+        n_learned = len(learned)
+        learned |= {event["decision"]: event["reward"] for event in events if event["event"] == "replace"}
         asked = {parts(text).number: arm for text, arm in self.asked.items()}
         told = {parts(text).number: reward for text, reward in self.told.items()}
         lost = sum(in_log.get(number) != arm for number, arm in asked.items())
         lost += sum(learned.get(number) != reward for number, reward in told.items())
-        doubled = len(asks) - len(in_log) + len(tells) - len(learned)
+        doubled = len(asks) - len(in_log) + len(tells) - n_learned
         doubled += len(in_log) - len(asked)  # an ask that was made twice for one key
         plays = {row["arm"]: row["plays"] for row in arms}
         counted = dict.fromkeys(plays, 0)
         for event in tells:
             counted[event["arm"]] += 1
-        return {"lost": lost, "doubled": doubled, "plays equal the log": plays == counted}
+        total, rest = sum(learned.values()), sum(row["plays"] * (row["mean"] or 0.0) for row in arms)
+        return {
+            "lost": lost,
+            "doubled": doubled,
+            "plays equal the log": plays == counted,
+            "rewards equal the log": abs(total - rest) < 1e-6 * (1.0 + total),
+        }

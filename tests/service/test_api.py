@@ -103,6 +103,11 @@ def test_the_service_decides_as_an_agent_does(http, plain):
     assert told["pending"] == verdict.pending == 7
 
 
+def test_a_slate_names_different_arms(http, plain):
+    slate = http.post(f"{plain}/ask", json={"n": 3, "distinct": True}).json()["decisions"]
+    assert sorted(each["arm"] for each in slate) == sorted(PLAIN["arms"])
+
+
 @pytest.mark.parametrize(
     ("call", "body", "status", "detail"),
     [
@@ -111,6 +116,8 @@ def test_the_service_decides_as_an_agent_does(http, plain):
         ("ask", {"n": "two"}, 422, "n must be a whole number"),
         ("ask", {"allowed": ["cola"]}, 422, "there is no arm 'cola'"),
         ("ask", {"allowed": []}, 422, "allow at least one"),
+        ("ask", {"n": 4, "distinct": True}, 422, "4 different arms were asked for, and 3 may be played"),
+        ("ask", {"n": 2, "distinct": 1}, 422, "distinct"),
         ("ask", {"number": 1}, 422, "unknown field `number`"),
         ("ask", b"{", 400, "not JSON"),
         ("tell", {}, 422, "give decision and reward"),
@@ -118,6 +125,10 @@ def test_the_service_decides_as_an_agent_does(http, plain):
         ("observe", {"arm": "tea", "reward": 2}, 422, "rewards lie between 0 and 1; got 2"),
         ("observe", {"arm": "tea", "reward": "1"}, 422, "a reward must be a finite number; got '1'"),
         ("observe", {"arm": "tea"}, 422, "give arm and reward"),
+        ("ask", {"n": 2, "unit": "a"}, 422, "a unit asks for one decision at a time"),
+        ("ask", {"unit": ""}, 422, "a unit is a text of 1 to 200 characters"),
+        ("ask", {"unit": 7}, 422, "Expected `str | null`, got `int` - at `$.unit`"),
+        ("erase-unit", {}, 422, "missing required field `unit`"),
         ("cancel", {}, 422, "give one of decision, decisions, before"),
         ("retire", {"arm": "cola"}, 422, "'cola'"),
         ("extend", {"similar": [["tea", "cola"]]}, 422, "'cola'"),
@@ -234,6 +245,78 @@ def test_extend(http, plain):
     file = b"a,b,relation\nmate,tea,similar\ncoffee,juice,similar\n"
     answer = http.post(f"{plain}/extend", content=file, headers={"content-type": "text/csv"})
     assert "list the arms of the experiment first" in problem(answer, 422)
+
+
+def test_floors_and_lift(http):
+    """Arms that are numbers are texts as keys of JSON."""
+    body = {"name": "floors", "arms": [7, 8, 9], "policy": "ucb1"}
+    for wrong, said in (
+        ({"floor": {"6": 0.1}}, "there is no arm 6"),
+        ({"floor": {"7": 2}}, "floor[7] must be a number above 0 and at most 1; got 2"),
+        ({"holdout": {"7": 0.5, "8": 0.1}}, "a holdout has one arm"),
+    ):
+        assert said in problem(http.post("/v1/experiments", json=body | wrong), 422)
+    assert http.post("/v1/experiments", json=body | {"floor": {"8": 0.4}}).status_code == 201
+    path = "/v1/experiments/floors"
+    mine = lsdt.Agent(lsdt.SideInformation(3, arm_ids=[7, 8, 9]), "ucb1", floor={8: 0.4})
+    for number in range(40):
+        (decision,) = http.post(f"{path}/ask", json={"propensity": True}).json()["decisions"]
+        asked = mine.ask()
+        assert (decision["arm"], decision["propensity"]) == (asked.arm_id, asked.propensity)
+        mine.tell(asked, float(number % 3 == 0))
+        told = {"decision": decision["id"], "reward": float(number % 3 == 0)}
+        assert http.post(f"{path}/tell", json=told).is_success
+    found, frame = http.get(f"{path}/lift").json(), mine.lift()
+    assert found["control"] == frame.attrs["control"]
+    assert [list(row.values()) for row in found["arms"]] == frame.to_numpy().tolist()
+    other = http.get(f"{path}/lift", params={"control": 9, "risk": 0.2}).json()
+    assert other["arms"][0]["low"] == mine.lift(9, 0.2).low[0]
+    assert "Lift over 8" in http.get("/experiments/floors").text
+    assert http.delete(path).status_code == 200
+
+
+def test_rewards_are_corrected(http, plain):
+    assert "begin one with replace_within=" in problem(
+        http.post(f"{plain}/tell", json={"rewards": [], "repeat": "replace"}), 422
+    )
+    body = {"name": "corrected", "arms": ["tea"], "policy": "ts", "replace_within": "1 hour"}
+    assert http.post("/v1/experiments", json=body).status_code == 201
+    path = "/v1/experiments/corrected"
+    (decision,) = http.post(f"{path}/ask").json()["decisions"]
+    told = {"decision": decision["id"], "reward": 1, "repeat": "replace"}
+    for reward, learned in ((1, 1), (0, 1), (0, 0), (0.5, 1)):
+        answer = http.post(f"{path}/tell", json=told | {"reward": reward}).json()
+        assert answer == {"learned": learned, "repeated": 1 - learned}
+    assert http.post(f"{path}/tell", json={"rewards": [told | {"repeat": "x"}]}).status_code == 422
+    assert "repeat must be" in problem(http.post(f"{path}/tell", json=told | {"repeat": "x"}), 422)
+    assert http.get(f"{path}/arms").json()["arms"][0]["mean"] == 0.5
+    assert http.get(f"{path}/stopping", params={"tolerance": 0.1}).json()["pending"] == 1
+    events = [json.loads(line) for line in http.get(f"{path}/events").text.splitlines()]
+    assert [(each["event"], each["decision"], each["reward"]) for each in events][1:] == [
+        ("tell", 0, 1.0),
+        ("replace", 0, 0.0),
+        ("replace", 0, 0.5),
+    ]
+    assert "replace" in http.get("/experiments/corrected").text
+    assert http.delete(path).status_code == 200
+
+
+def test_units(http, plain):
+    """A repeated key is answered the same; another ask of the unit is another decision on the same arm."""
+    arms = {}
+    for number in range(12):
+        body = {"unit": f"user-{number % 4}", "propensity": True}
+        (decision,) = http.post(f"{plain}/ask", json=body).json()["decisions"]
+        assert arms.setdefault(number % 4, decision["arm"]) == decision["arm"]
+    once = [
+        http.post(f"{plain}/ask", json={"unit": "user-1"}, headers={"idempotency-key": "k"}) for _ in "ab"
+    ]
+    assert once[0].json() == once[1].json()
+    assert once[0].json()["decisions"][0]["arm"] == arms[1]
+    events = [json.loads(line) for line in http.get(f"{plain}/events").text.splitlines()]
+    assert [each["first"] for each in events] == [None] * 4 + [0, 1, 2, 3] * 2 + [1]
+    for erased in (True, False):
+        assert http.post(f"{plain}/erase-unit", json={"unit": "user-1"}).json() == {"erased": erased}
 
 
 def test_drift(http, plain):
@@ -547,13 +630,16 @@ def test_what_is_said_of_a_file_in_the_query_is_described(http):
     values = {"name": "of a file", "log": "false", "policy": "ucb1", "epsilon": ".1", "rewards": "bernoulli"}
     values |= {"horizon": "100", "seed": "3", "expiry": '{"after": 60, "reward": 0}'}
     values |= {"prior": '{"arms": ["tea"], "rewards": [1]}', "prior_weight": ".5"}
-    values |= {"forget": "3 days", "policy": "ts"}
+    values |= {"forget": "3 days", "policy": "ts", "floor": '{"tea": 0.1}', "holdout": '{"coffee": 0.1}'}
+    values |= {"replace_within": "1 hour", "sticky": "30 days"}
     assert set(values) == words
     pairs = b"a,b,relation\ntea,coffee,similar\n"
     kind = {"content-type": "text/csv"}
-    sent = http.post("/v1/experiments", params=values, content=pairs, headers=kind)
-    assert sent.status_code == 201, sent.text
-    assert http.delete("/v1/experiments/of a file").status_code == 200
+    for without in ("forget", "replace_within"):  # one excludes the other
+        some = {word: value for word, value in values.items() if word != without}
+        sent = http.post("/v1/experiments", params=some, content=pairs, headers=kind)
+        assert sent.status_code == 201, sent.text
+        assert http.delete("/v1/experiments/of a file").status_code == 200
     for word, text, said in (
         ("n_arms", "3", "got 'n_arms'"),
         ("expirt", "3", "got 'expirt' (did you mean 'expiry'?)"),
@@ -576,13 +662,14 @@ CALLS = [
     ("post", "/v1/experiments", {}, {"name": "other", "n_arms": 2, "policy": "ucb1"}, None),
     ("get", _ONE, {}, None, None),
     ("post", f"{_ONE}/ask", {}, None, None),
-    ("post", f"{_ONE}/ask", {}, {"n": 2, "propensity": True}, None),
+    ("post", f"{_ONE}/ask", {}, {"n": 2, "propensity": True, "distinct": True}, None),
     ("post", f"{_ONE}/tell", {}, {"rewards": []}, None),
     ("post", f"{_ONE}/observe", {}, {"arm": 0, "reward": 1}, None),
     ("post", f"{_ONE}/cancel", {}, {"decisions": []}, None),
     ("post", f"{_ONE}/extend", {}, {"similar": [[0, 1]]}, None),
     ("post", f"{_ONE}/retire", {}, {"arm": 2}, None),
     ("post", f"{_ONE}/reinstate", {}, {"arm": 2}, None),
+    ("post", f"{_ONE}/erase-unit", {}, {"unit": "user-17"}, None),
     ("post", f"{_ONE}/merge", {}, {"experiments": ["other"]}, None),
     ("post", f"{_ONE}/pause", {}, None, None),
     ("post", f"{_ONE}/pause", {}, {"paused": False}, None),
@@ -592,6 +679,7 @@ CALLS = [
     ("get", f"{_ONE}/best", {}, None, None),
     ("get", _ONE + "/why/{arm}", {"arm": 0}, None, None),
     ("get", f"{_ONE}/stopping", {}, None, None),
+    ("get", f"{_ONE}/lift?control=1", {}, None, None),
     ("get", f"{_ONE}/suspects", {}, None, None),
     ("get", f"{_ONE}/drift", {}, None, None),
     ("get", f"{_ONE}/events", {}, None, None),
@@ -608,7 +696,7 @@ NOT_CALLED = {"stream", "addKey", "removeKey"}  # has no end; would lock the oth
 @pytest.fixture
 def described(http):
     """An experiment to walk through the description with."""
-    body = {"name": "described", "n_arms": 3, "policy": "ts", "epsilon": 0.2}
+    body = {"name": "described", "n_arms": 3, "policy": "ts", "epsilon": 0.2, "floor": {"1": 0.1}}
     assert http.post("/v1/experiments", json=body).status_code == 201
     yield description()["paths"]
     assert http.delete("/v1/experiments/described").status_code == 200
@@ -618,7 +706,7 @@ def test_answers_are_as_described(http, described):
     schemas = description()["components"]["schemas"]
     called = set()
     for method, path, names, body, accept in CALLS:
-        call = described[path][method]
+        call = described[path.partition("?")[0]][method]
         called.add(call["operationId"])
         assert (body is None) <= (not call.get("requestBody", {}).get("required", False)), path
         url = path.format(**{"name": "described"} | names)

@@ -229,14 +229,19 @@ def test_both_clients_have_the_same_methods():
 
 
 ONE = "/v1/experiments/a%2Fb%20c"
+ASKED = {"n": None, "allowed": None, "propensity": False, "distinct": False, "unit": None}
 SENT = [
-    ("ask", {}, "POST", f"{ONE}/ask", {"n": None, "allowed": None, "propensity": False}),
+    ("ask", {}, "POST", f"{ONE}/ask", ASKED),
+    ("ask", {"unit": "u"}, "POST", f"{ONE}/ask", ASKED | {"unit": "u"}),
+    ("erase_unit", {"unit": "u"}, "POST", f"{ONE}/erase-unit", {"unit": "u"}),
     ("ask", {"n": np.int64(2), "allowed": np.array([True, False])}, "POST", f"{ONE}/ask",
-     {"n": 2, "allowed": [True, False], "propensity": False}),
+     ASKED | {"n": 2, "allowed": [True, False]}),
     ("tell", {"decision": "D", "reward": np.float32(0.5)}, "POST", f"{ONE}/tell",
-     {"rewards": [{"decision": "D", "reward": 0.5}]}),
+     {"rewards": [{"decision": "D", "reward": 0.5}], "repeat": "ignore"}),
     ("tell_many", {"rewards": [("D", 1), ("E", 0)]}, "POST", f"{ONE}/tell",
-     {"rewards": [{"decision": "D", "reward": 1}, {"decision": "E", "reward": 0}]}),
+     {"rewards": [{"decision": "D", "reward": 1}, {"decision": "E", "reward": 0}], "repeat": "ignore"}),
+    ("tell", {"decision": "D", "reward": 1, "repeat": "replace"}, "POST", f"{ONE}/tell",
+     {"rewards": [{"decision": "D", "reward": 1}], "repeat": "replace"}),
     ("observe", {"arm": np.int64(7), "reward": 1}, "POST", f"{ONE}/observe", {"arm": 7, "reward": 1}),
     ("cancel", {"decision": "D"}, "POST", f"{ONE}/cancel", {"decision": "D"}),
     ("cancel_many", {"decisions": ("D", "E")}, "POST", f"{ONE}/cancel", {"decisions": ["D", "E"]}),
@@ -253,6 +258,7 @@ SENT = [
     ("why", {"arm": "a/b?"}, "GET", f"{ONE}/why/a%2Fb%3F", None),
     ("stopping", {}, "GET", f"{ONE}/stopping?delta=0.05", None),
     ("stopping", {"tolerance": np.float64(0.1)}, "GET", f"{ONE}/stopping?delta=0.05&tolerance=0.1", None),
+    ("lift", {"control": 7}, "GET", f"{ONE}/lift?control=7&risk=0.05", None),
     ("suspects", {"risk": 0.1}, "GET", f"{ONE}/suspects?risk=0.1", None),
     ("drift", {}, "GET", f"{ONE}/drift?risk=0.05", None),
     ("events", {"after": 3, "limit": 2}, "GET", f"{ONE}/events?after=3&limit=2", None),
@@ -310,7 +316,7 @@ def test_what_is_sent(kind):
             assert request.content.startswith(body or b"")
             assert bool(request.content) == (body is not None)
             assert request.headers.get("content-type", "") == (TABLE[method, row].file if body else "")
-    assert len(keys) == 3
+    assert len(keys) == 4
     assert TABLE.keys() - used == {("POST", "/v1/experiments")}  # that is `open`
 
 
@@ -389,6 +395,7 @@ def test_an_experiment_is_opened_with_every_option(url):
     """The line of the guide: an expiry is said as it is over HTTP."""
     expiry = {"after": 3600, "reward": 0}
     options = {"prior": (["tea"], [1]), "prior_weight": 0.5, "forget": "3 days", "horizon": None}
+    options |= {"floor": {"tea": 0.1}, "holdout": {"juice": 0.1}}
     with lsdt.Client.open(url, "late", side=SIDE, policy="ts", expiry=expiry, **options) as client:
         assert client.about()["expiry"] == {"after": 3600.0, "reward": 0.0}
         client.delete()

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
-from lsdt.storage import Event, Kind, now, open_store
+from lsdt.storage import Event, Kind, now, open_store, units_scope
 from lsdt.storage.events import START
 
 
@@ -217,6 +217,29 @@ def test_notes(store):
     assert store.forget("keys", before=0) == 0
     assert store.forget("keys", before=2**60) == 1
     assert store.recall("answers") == {"mac": b"5"}
+
+
+def test_a_note_is_replaced_if_it_is_the_one_that_was_read(store):
+    assert store.remember("units 1", "a", b"1")
+    store.commit()
+    assert not store.remember("units 1", "a", b"2", b"0")
+    assert store.remember("units 1", "a", b"2", b"1")
+    store.commit()
+    mixed = [("units 1", "b", b"3"), ("units 1", "a", b"4", b"1"), ("units 1", "c", b"5", None)]
+    assert store.remember_many(mixed) == [True, False, True]
+    assert store.remember_many([("units 1", "c", b"6", b"5"), ("units 1", "d", b"7", None)]) == [True, True]
+    store.commit()
+    assert store.recall("units 1") == {"a": b"2", "b": b"3", "c": b"6", "d": b"7"}
+    assert store.forget("units 1") == 4
+
+
+def test_the_units_of_an_experiment_go_with_it(store):
+    store.create("going", "", b"")
+    scope = units_scope(store.number("going"))
+    store.remember(scope, "a", b"1")
+    store.commit()
+    store.delete("going")
+    assert store.recall(scope) == {}
 
 
 def test_old_notes_go_however_many_there_are(store):

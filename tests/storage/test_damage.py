@@ -38,7 +38,7 @@ def path(tmp_path):
 
 def content(store):
     """All that is read back; what is refused raises."""
-    store.check_notes(but="answers ")
+    store.check_notes(but=("answers ", "units "))
     notes = {scope: store.recall(scope) for scope in _SCOPES}
     return store.find("x"), notes, [entry for batch in store.read("x") for entry in batch]
 

@@ -17,4 +17,6 @@ __all__ = [
     "Extension",
     "Recommendation",
     "Stopping",
+    "TopRecommendation",
+    "TopStopping",
 ]

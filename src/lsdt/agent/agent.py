@@ -10,12 +10,12 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from itertools import islice
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from lsdt._progress import progress_of
-from lsdt._validation import checked_seed, checked_whole, checked_word
+from lsdt._validation import checked_flag, checked_seed, checked_whole, checked_word
 from lsdt.agent import extension, opening, snapshot
 from lsdt.agent.auto_policy import choose_policy, with_remark
 from lsdt.agent.decisions import (
@@ -25,16 +25,28 @@ from lsdt.agent.decisions import (
     checked_reward,
     decision_key,
     lost_decisions,
+    mark_later,
 )
 from lsdt.agent.drift import drift_frame
+from lsdt.agent.durations import checked_seconds
 from lsdt.agent.explanation import explain_arm
+from lsdt.agent.floors import checked_floors
 from lsdt.agent.half_life import checked_half_life
 from lsdt.agent.journal import EVERY, Batch, Journal, SharedJournal
 from lsdt.agent.learner import Learner
+from lsdt.agent.lift import lift_frame
 from lsdt.agent.merge import RewardTally, checked_agents, joint_delta
-from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
-from lsdt.agent.stopping import Stopping, likely_tallies, stopping
+from lsdt.agent.recommendation import (
+    Recommendation,
+    TopRecommendation,
+    arms_frame,
+    recommendation,
+    top_recommendation,
+)
+from lsdt.agent.stopping import Stopping, likely_tallies, stopping, top_stopping
 from lsdt.agent.suspects import suspects_frame
+from lsdt.agent.top_stopping import TopStopping, checked_top
+from lsdt.agent.units import Assignment, StoredUnits, UnitNote, assignment_of, checked_unit
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked, Unsupported, counted
 from lsdt.policies import OfflineSteps, checked_horizon, checked_weight, offline_step
 from lsdt.problems import Rewards, checked_rewards
@@ -63,7 +75,9 @@ _MOST_DRAWS = 10**7  # a standard error of 0.0002, after 40 s
 # Each loop's share of the time before the first decision. Rough: they only move the progress bar.
 _PARTS = {"arms (intervals)": (0.0, 0.1), "arms (closure)": (0.1, 0.4), "arms (bounds)": (0.4, 1.0)}
 _TELL, _OBSERVE, _CANCEL, _EXPIRE = map(int, (Kind.TELL, Kind.OBSERVE, Kind.CANCEL, Kind.EXPIRE))
-_RETIRE, _MERGE = int(Kind.RETIRE), int(Kind.MERGE)
+_RETIRE, _MERGE, _REPLACE, _ERASE = map(int, (Kind.RETIRE, Kind.MERGE, Kind.REPLACE, Kind.ERASE))
+_ASK = int(Kind.ASK)
+_REPEATS = ("refuse", "ignore", "replace")
 
 
 _ONCE = (None,)
@@ -155,6 +169,18 @@ class Agent:
     forget : int, str or timedelta, optional
         The half-life of rewards, where means may change: in rounds (``500``), or in time (``'3 days'``, a
         timedelta). After it a reward counts half, in steps of a quarter. By default nothing fades.
+    floor : dict, optional
+        The least share of decisions for some arms, candidates or not: ``{"control": .1}`` plays the arm
+        ``"control"`` at random with probability 0.1, and besides whenever the policy chooses it.
+    holdout : dict, optional
+        One arm and a share, ``{"control": .05}``: this share of all units always gets the arm. Decisions
+        without a unit get it at random, as with a floor.
+    replace_within : float, str or timedelta, optional
+        For how long after it was told a reward may be replaced (``tell(..., repeat="replace")``): in
+        seconds, or as in ``'2 hours'``. Until then it counts as pending for guarantees.
+    sticky : float, str or timedelta, optional
+        For how long a unit keeps its arm, counted from when it got it: in seconds, or as in ``'30 days'``. By
+        default for as long as the experiment runs.
     progress : bool, function or None
         Show how far the offline step is, as of `lsdt.candidate_set`.
 
@@ -184,6 +210,10 @@ class Agent:
         prior: Any = None,
         prior_weight: float = 1.0,
         forget: int | str | timedelta | None = None,
+        floor: dict[ArmId, float] | None = None,
+        holdout: dict[ArmId, float] | None = None,
+        replace_within: float | str | timedelta | None = None,
+        sticky: float | str | timedelta | None = None,
         progress: bool | Callable[[float], None] | None = None,
     ) -> None:
         if not isinstance(side, SideInformation):
@@ -191,12 +221,21 @@ class Agent:
         side = with_epsilon(side, epsilon)
         law = checked_rewards(rewards).model
         rounds, seed, half_life = checked_horizon(horizon), checked_seed(seed), checked_half_life(forget)
+        floors, within = (
+            checked_floors(side, floor, holdout),
+            checked_seconds(replace_within, "replace_within"),
+        )
         steps = OfflineSteps(side)
         with progress_of(progress, _PARTS):
             forgets = half_life is not None
             chosen, reason = choose_policy(policy, side, law, rounds, steps, forgets=forgets)
-            learner = Learner(side, chosen, law, rounds, seed, steps=steps, forget=half_life)
+            micros = None if within is None else round(1e6 * within)
+            learner = Learner(
+                side, chosen, law, rounds, seed, steps=steps, forget=half_life, replace_within=micros
+            )
         learner.learn_prior(prior, checked_weight(prior_weight))
+        learner.floors, kept = floors, checked_seconds(sticky, "sticky")
+        learner.sticky = None if kept is None else round(1e6 * kept)
         learner.is_auto, learner.policy_reason = policy == "auto", with_remark(reason, learner.remark)
         self._start(learner, Journal())
 
@@ -224,7 +263,7 @@ class Agent:
         if self._keeps:
             self._status = AgentStatus("failed", FORKED)
         else:
-            self._journal = Journal()  # with an epoch of its own: the parent goes on with the other one
+            self._journal = Journal(self._journal.units)  # with its own epoch: the parent keeps the other
 
     def __reduce__(self) -> tuple[Callable[[bytes], Agent], tuple[bytes]]:
         """Copy (`copy.copy`, `copy.deepcopy`) and pickle an agent without a store as its snapshot."""
@@ -306,6 +345,31 @@ class Agent:
         return None if fading is None else str(fading.half_life)
 
     @property
+    def floor(self) -> dict[ArmId, float]:
+        """The least shares of arms; empty without floors."""
+        return self._floor_options().get("floor", {})
+
+    @property
+    def holdout(self) -> dict[ArmId, float]:
+        """The arm of the holdout and its share; empty without one."""
+        return self._floor_options().get("holdout", {})
+
+    @property
+    def replace_within(self) -> float | None:
+        """For how many seconds after it was told a reward may be replaced; None where it may not."""
+        revisions = self._learner.revisions
+        return None if revisions is None else revisions.within / 1e6
+
+    @property
+    def sticky(self) -> float | None:
+        """For how many seconds a unit keeps its arm; None for as long as the experiment runs."""
+        return None if self._learner.sticky is None else self._learner.sticky / 1e6
+
+    def _floor_options(self) -> dict[str, dict[ArmId, float]]:
+        learner = self._learner
+        return {} if learner.floors is None else learner.floors.as_options(learner.side)
+
+    @property
     def n_told(self) -> int:
         """How many rewards were learned, those that nobody asked for included."""
         return self._learner.n_told
@@ -329,11 +393,27 @@ class Agent:
     # ---------------------------------------------------------------- asking and telling
 
     @overload
-    def ask(self, n: None = None, *, allowed: Any = None, propensity: bool | int = False) -> Decision: ...
-    @overload
-    def ask(self, n: int, *, allowed: Any = None, propensity: bool | int = False) -> list[Decision]: ...
     def ask(
-        self, n: int | None = None, *, allowed: Any = None, propensity: bool | int = False
+        self,
+        n: None = None,
+        *,
+        allowed: Any = None,
+        propensity: bool | int = False,
+        distinct: bool = False,
+        unit: str | None = None,
+    ) -> Decision: ...
+    @overload
+    def ask(
+        self, n: int, *, allowed: Any = None, propensity: bool | int = False, distinct: bool = False
+    ) -> list[Decision]: ...
+    def ask(
+        self,
+        n: int | None = None,
+        *,
+        allowed: Any = None,
+        propensity: bool | int = False,
+        distinct: bool = False,
+        unit: str | None = None,
     ) -> Decision | list[Decision]:
         """Return the arm to play next, or `n` of them at once.
 
@@ -346,25 +426,59 @@ class Agent:
         propensity : bool or int
             Whether to estimate the probability of the choice, for policies that draw: from 1,000 draws, or
             as many as you say. It is at least one in that many, and so too large for very unlikely arms.
+        distinct : bool
+            Whether the `n` arms must all be different, as on a page that shows several. Each is chosen among
+            those not chosen yet, and its propensity is the probability given these. If fewer than `n` arms
+            may be played, that is an error, and nothing is decided.
+        unit : str, optional
+            Who asks, such as ``'user-17'``: a unit keeps the arm that it gets first, for as long as `sticky`
+            says. Every ask is a decision of its own, to be told a reward; guarantees count a unit once. A
+            unit whose arm has retired gets another one.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent(lsdt.SideInformation(4, arm_ids=list("abcd")), policy="ts")
+        >>> sorted(each.arm_id for each in agent.ask(4, distinct=True))
+        ['a', 'b', 'c', 'd']
+        >>> first, other, again = (agent.ask(unit=unit) for unit in ("user-17", "user-18", "user-17"))
+        >>> first.arm == again.arm, first.number, again.number
+        (True, 4, 6)
         """
         n_draws = 0 if propensity is False else _checked_draws(propensity)
+        if unit is not None:
+            if n is not None:
+                raise InvalidInput(f"a unit asks for one decision at a time; leave n out; got n={n!r}")
+            return self._ask_unit(checked_unit(unit), allowed, n_draws)
         if n is not None:
             one = isinstance(n, bool) or not isinstance(n, (int, np.integer))
             if one or not 1 <= n <= _MOST_AT_ONCE:
                 raise InvalidInput(f"n must be a whole number from 1 to {_MOST_AT_ONCE:,}; got {n!r}")
+        if distinct is not False:
+            checked_flag(distinct, "distinct")
         events: list[Event] = []
         with self._lock:
             if self._status is not _OPEN:
                 self._refuse()
             learner, journal = self._learner, self._journal
-            flags = None if allowed is None else self._allowed_flags(allowed)
+            flags, everything = (None, None) if allowed is None else self._allowed_flags(allowed)
+            if distinct and n is not None:
+                self._check_distinct(learner.n_playable(flags), n)
             if journal.is_shared:
                 journal.reserve_numbers(1 if n is None else n)
             try:
                 for _ in _ONCE if n is None else range(n):
-                    event = learner.decide(journal.next_number(learner), now(), flags, n_draws)
+                    number = journal.next_number(learner)
+                    event = learner.decide(number, now(), flags, n_draws, everything=everything)
                     self._accept(event)
                     events.append(event)
+                    if distinct:  # the log has the mask of each, so replicas and restored agents follow
+                        flags = np.ones(len(learner.arms), bool) if flags is None else flags
+                        everything = np.ones(self.side.n_arms, bool) if everything is None else everything
+                        everything[event.arm] = False
+                        local = learner.local_index(event.arm)
+                        if local >= 0:  # else it has a floor, and the policy does not play it
+                            flags[local] = False
             except InvalidInput:  # no arm may be played, or a policy of the user's own is wrong
                 if self._keeps:  # the decisions before it are open, and the log must have them
                     self._finish(events)
@@ -375,15 +489,126 @@ class Agent:
             return learner.decision(event, journal.epoch)
         return [learner.decision(each, journal.epoch) for each in events]
 
-    def _allowed_flags(self, allowed: Any) -> NDArray[np.bool_]:
-        """Return a flag for every arm that the policy plays on."""
-        flags = allowed_flags(self.side, allowed)[self._learner.arms]
+    def _check_distinct(self, n_playable: int, n: int) -> None:
+        """Refuse to name more different arms than may be played."""
+        if n > n_playable:
+            on = "" if self.policy.on == "all" else f": this policy plays on candidates ({self.policy.on!r})"
+            raise InvalidInput(
+                f"{n} different arms were asked for, and {n_playable} may be played{on}; ask for at most "
+                f"{n_playable}, allow more arms, or use a policy on all arms, as in 'ts@all'"
+            )
+
+    def _ask_unit(self, unit: str, allowed: Any, n_draws: int) -> Decision:
+        """Return a decision on the arm that a unit has, or gets now."""
+        with self._lock:
+            if self._status is not _OPEN:
+                self._refuse()
+            journal = self._journal
+            token = journal.units.token(unit)
+            flags, everything = (None, None) if allowed is None else self._allowed_flags(allowed)
+            while True:
+                if journal.is_shared:
+                    journal.reserve_numbers(1)
+                learner, before = self._learner, self._unit_row(token)
+                event, value = self._unit_event(unit, before, flags, everything, n_draws)
+                self._accept(event)
+                is_unsure = isinstance(journal, SharedJournal) and token in journal.units.unsure
+                if value != before or is_unsure:
+                    journal.assign(UnitNote(token, value, before if value != before else None, event.number))
+                if not self._keeps:
+                    break
+                if not (journal.is_shared and self.autocommit):
+                    self._finish([event])
+                    break
+                # Written at once, also inside a group: only the log knows whether another agent was faster.
+                within, self._in_group = self._in_group, False
+                try:
+                    is_taken = self._finish([event]) > 0
+                finally:
+                    self._in_group = within
+                if not is_taken:
+                    break
+                self._learner.release_pending([event.number])
+        return learner.decision(event, journal.epoch)
+
+    def _unit_row(self, token: bytes) -> bytes | None:
+        """Return what is known of a unit; a service with a shared log asks the store when it writes."""
+        units = self._journal.units
+        if isinstance(units, StoredUnits) and self._journal.is_shared and not self.autocommit:
+            return units.cached(token)
+        return units.find(token)
+
+    def _unit_event(
+        self,
+        unit: str,
+        row: bytes | None,
+        flags: NDArray[np.bool_] | None,
+        everything: NDArray[np.bool_] | None,
+        n_draws: int,
+    ) -> tuple[Event, bytes]:
+        """Return the ask of a unit, and what is to be known of the unit after it."""
+        learner, time = self._learner, now()
+        known = None if row is None else assignment_of(row)
+        if row is not None and known is not None and self._keeps_arm(known, time):
+            arm = self.side.index(known.arm_id)
+            if everything is not None and not everything[arm]:
+                raise InvalidInput(
+                    f"this unit has the arm {known.arm_id!r}, which is not allowed now; allow it, or ask "
+                    "without the unit"
+                )
+            number = self._journal.next_number(learner)
+            return event_of((_ASK, time, number, arm, known.propensity, mark_later(known.number))), row
+        word = unit.encode("utf-8", "surrogatepass")
+        number = self._journal.next_number(learner)
+        event = learner.decide(number, time, flags, n_draws, everything=everything, unit=word)
+        if known is None:
+            return event, Assignment(self.side.label(event.arm), number, time, event.reward).to_bytes()
+        # A unit counts once, also if it gets another arm.
+        made = Assignment(self.side.label(event.arm), known.number, time, event.reward)
+        return event._replace(data=mark_later(known.number)), made.to_bytes()
+
+    def _keeps_arm(self, known: Assignment, time: int) -> bool:
+        """Return whether a unit keeps its arm: not for longer than agreed, nor when the arm has retired."""
+        learner = self._learner
+        if learner.sticky is not None and time >= known.time + learner.sticky:
+            return False
+        return learner.retired is None or not learner.retired[self.side.index(known.arm_id)]
+
+    def erase_unit(self, unit: str) -> bool:
+        """Forget who a unit is, and return whether it was known.
+
+        Its decisions and rewards stay in the log, where nothing says whose they are. If it asks again it is a
+        new unit. Copies stay: backups, snapshots of an agent without a store, and pages that the database has
+        not overwritten yet.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent(lsdt.SideInformation(5), policy="ts")
+        >>> decision = agent.ask(unit="user-17")
+        >>> agent.erase_unit("user-17"), agent.erase_unit("user-17")
+        (True, False)
+        """
+        name = checked_unit(unit)
+        with self._changing():
+            if self._keeps and self.autocommit:
+                self._write()  # what is queued may be about this unit
+            units = self._journal.units
+            row = units.erase(units.token(name))
+            if row is not None:
+                self._record([Event(_ERASE, now(), assignment_of(row).number)])
+            return row is not None
+
+    def _allowed_flags(self, allowed: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return a flag for every arm that the policy plays on, and one for every arm."""
+        everything = allowed_flags(self.side, allowed)
+        flags = everything[self._learner.arms]
         if not flags.any():
             raise Unsupported(
                 "none of the allowed arms can be the best, and this policy plays on candidates only; allow a "
                 "candidate, or use a policy on all arms"
             )
-        return flags
+        return flags, everything
 
     def tell(self, decision: Decision | int, reward: float, *, repeat: str = "refuse") -> None:
         """Learn the reward of a decision; decisions may be told in any order.
@@ -396,13 +621,24 @@ class Agent:
             from the same number given again: it stands for the decision that the log has.
         reward : float
             What the arm paid, finite; from 0 to 1 for ``'bernoulli'`` rewards.
-        repeat : {'refuse', 'ignore'}
-            What to do when the decision was told before.
+        repeat : {'refuse', 'ignore', 'replace'}
+            What to do when the decision was told before, or expired with a reward. ``'replace'`` puts this
+            reward in the place of the earlier one, for as long as the agent's `replace_within` allows.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent(lsdt.SideInformation(2), policy="ts", replace_within="1 day")
+        >>> decision = agent.ask()
+        >>> agent.tell(decision, 1)
+        >>> agent.tell(decision, 0, repeat="replace")          # the order was cancelled
+        >>> float(agent.to_frame()["mean"][decision.arm])
+        0.0
         """
         value = checked_reward(reward, self._learner.rewards)
         number, epoch = decision_key(decision)
         if not isinstance(repeat, str) or repeat != "refuse":  # an array compares by element
-            checked_word(repeat, "repeat", ("refuse", "ignore"))
+            self._check_repeat(repeat, _REPEATS)
         with self._lock:
             if self._status is not _OPEN:
                 self._refuse()
@@ -410,14 +646,53 @@ class Agent:
                 self._check_epochs([decision])
             arm = self._learner.pending.arms.get(number)
             if arm is None or number in self._journal.closing:
-                self._not_pending(number, repeat)
+                if repeat == "replace":
+                    event = self._replacement(number, value)
+                    self._record([] if event is None else [event])
+                else:
+                    self._not_pending(number, repeat)
                 return
-            event = event_of((_TELL, now(), number, arm, value, None))
+            data = None
+            if self._learner.later or self._journal.is_shared:
+                data = self._learner.end_data(number)
+            event = event_of((_TELL, now(), number, arm, value, data))
             self._accept(event)
             if self._keeps and self._finish([event]):  # another agent was faster
-                self._not_pending(number, repeat)
+                if repeat == "replace":
+                    again = self._replacement(number, value)
+                    self._record([] if again is None else [again])
+                else:
+                    self._not_pending(number, repeat)
 
-    def tell_many(self, rewards: Iterable[tuple[Decision | int, float]]) -> tuple[int, int]:
+    def _check_repeat(self, repeat: Any, words: tuple[str, ...]) -> None:
+        """Refuse unknown words, and to replace rewards where that was not agreed on."""
+        checked_word(repeat, "repeat", words)
+        if repeat == "replace" and self._learner.revisions is None:
+            raise Unsupported(
+                "this agent's rewards are final once they are told; begin one with replace_within=, as in "
+                "lsdt.Agent(side, replace_within='1 day')"
+            )
+
+    def _replacement(self, number: int, reward: float) -> Event | None:
+        """Return the event that replaces the reward of a closed decision; None if it is the same reward."""
+        if self.autocommit and self._journal.is_shared:
+            self.refresh()
+        revisions = self._learner.revisions
+        assert revisions is not None, "checked before"
+        found, time = revisions.entries.get(number), now()
+        if found is None or found.time + revisions.within <= time:
+            self._not_pending(number, "ignore")
+            if number in self._journal.closing:
+                raise StoreLocked(f"the reward of decision {number} is being written; try again")
+            raise InvalidInput(
+                f"decision {number} cannot be corrected: it was cancelled, or told more than "
+                f"{revisions.within / 1e6:g} s ago"
+            )
+        return None if found.reward == reward else event_of((_REPLACE, time, number, found.arm, reward, None))
+
+    def tell_many(
+        self, rewards: Iterable[tuple[Decision | int, float]], *, repeat: str = "ignore"
+    ) -> tuple[int, int]:
         """Learn many rewards, all checked before any is learned; return how many were new, and repeated.
 
         Repeated is a decision that was told or cancelled before, or comes twice; the first reward counts.
@@ -426,6 +701,9 @@ class Agent:
         ----------
         rewards : iterable of (decision, reward)
             As `tell` takes them.
+        repeat : {'ignore', 'replace'}
+            What to do with decisions that were told before. Rewards that replace others count as new; those
+            that come too late for that, or say the same, as repeated.
 
         Examples
         --------
@@ -441,6 +719,8 @@ class Agent:
             raise InvalidInput(
                 f"rewards must be pairs of a decision and its reward, as in [(decision, 1)]; got {rewards!r}"
             ) from None
+        if not isinstance(repeat, str) or repeat != "ignore":
+            self._check_repeat(repeat, _REPEATS[1:])
         model = self._learner.rewards
         checked = [(decision_key(one)[0], checked_reward(reward, model)) for one, reward in pairs]
         with self._lock:
@@ -449,13 +729,19 @@ class Agent:
             self._check_epochs([one for one, _ in pairs])
             events: dict[int, Event] = {}
             time, arms, closing = now(), self._learner.pending.arms, self._journal.closing
+            replaced: list[Event] = []
             for number, value in checked:
                 arm = arms.get(number)
                 if arm is None or number in closing:
                     self._not_pending(number, "ignore")
-                elif number not in events:
-                    events[number] = event_of((_TELL, time, number, arm, value, None))
-            n_new = len(events) - self._record(list(events.values()))
+                    if repeat == "replace":
+                        with suppress(InvalidInput):  # too late: the first reward counts
+                            event = self._replacement(number, value)
+                            replaced += [] if event is None else [event]
+                elif number not in events or repeat == "replace":
+                    data = self._learner.end_data(number)
+                    events[number] = event_of((_TELL, time, number, arm, value, data))
+            n_new = len(events) + len(replaced) - self._record([*events.values(), *replaced])
         return n_new, len(checked) - n_new
 
     def _is_open(self, number: int) -> bool:
@@ -579,8 +865,10 @@ class Agent:
 
     def _close(self, numbers: list[int], kind: int, reward: float | None) -> int:
         """Close pending decisions, all in the same way; return how many."""
-        arm_of, time = self._learner.pending.arm, now()
-        events = [Event(kind, time, number, arm_of(number) or 0, reward) for number in numbers]
+        arm_of, data_of, time = self._learner.pending.arm, self._learner.end_data, now()
+        events = [
+            Event(kind, time, number, arm_of(number) or 0, reward, data_of(number)) for number in numbers
+        ]
         return len(events) - self._record(events)
 
     def retire(self, arm: ArmId) -> None:
@@ -844,8 +1132,14 @@ class Agent:
         """
         return arms_frame(self)
 
-    def best(self, n_runners_up: int = 3) -> Recommendation:
+    @overload
+    def best(self, n_runners_up: int = 3, *, top: None = None) -> Recommendation: ...
+    @overload
+    def best(self, n_runners_up: int = 3, *, top: int) -> TopRecommendation: ...
+    def best(self, n_runners_up: int = 3, *, top: int | None = None) -> Recommendation | TopRecommendation:
         """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up.
+
+        With `top`, return so many arms, and how likely they are the best ones together.
 
         Estimates rest on relations and the rewards of all arms together. Other threads may ask and tell
         meanwhile; what they tell does not count. See docs/handbook/live.md.
@@ -865,6 +1159,8 @@ class Agent:
         >>> .7 < unplayed.mean < .9                     # arm 1 is similar to arm 0
         True
         """
+        if top is not None:
+            return top_recommendation(self, top)
         return recommendation(self, n_runners_up)
 
     @contextmanager
@@ -916,7 +1212,17 @@ class Agent:
         within = np.maximum(squares - sums**2 / known, 0.0)
         return counts, means, np.where(counts > 1, within / several, np.nan)
 
-    def stopping(self, delta: float = 0.05, tolerance: float | None = None) -> Stopping:
+    @overload
+    def stopping(
+        self, delta: float = 0.05, tolerance: float | None = None, top: Literal[1] = 1
+    ) -> Stopping: ...
+    @overload
+    def stopping(
+        self, delta: float = 0.05, tolerance: float | None = None, *, top: int | str
+    ) -> Stopping | TopStopping: ...
+    def stopping(
+        self, delta: float = 0.05, tolerance: float | None = None, top: int | str = 1
+    ) -> Stopping | TopStopping:
         """Return whether it is known which arm is the best, and which arm that is.
 
         Parameters
@@ -926,10 +1232,14 @@ class Agent:
             holds for all looks together, however often one looks and however arms are chosen.
         tolerance : float, optional
             How far below the best arm the one named may lie, in rewards; by default epsilon.
+        top : int or 'all'
+            How many arms to name: each of them is then within the tolerance of the arm that is in truth the
+            `top`-th best. ``'all'`` names all arms within the tolerance of the best, and none more than twice
+            as far below. A policy on candidates plays arms that may be the best alone; use one on all arms.
 
         Returns
         -------
-        Stopping
+        Stopping, or TopStopping if `top` is not 1
             ``stop``, ``arm_id``, ``delta`` (the level reached), ``rivals`` (who is still open, and how much
             evidence is missing), ``tries_to_go`` (an estimate).
 
@@ -942,14 +1252,48 @@ class Agent:
         Rewards in [0, 1] may come late because of what they are, such as a click at once and its absence an
         hour later: a pending decision counts at the reward that hurts the conclusion most, and so holds it up
         until it is told or expires with a reward. What is cancelled does not count, and what is observed
-        does, so neither may depend on the reward. Unbounded rewards must not be late because of what they
+        does, so neither may depend on the reward. A reward that may still be replaced (`replace_within`)
+        counts as pending. Unbounded rewards must not be late because of what they
         are. See docs/handbook/identify.md.
         """
         with self._lock:
             learner = self._learner
-            counts, sums = learner.counts.copy(), learner.sums.copy()
-            pending, likely = learner.open_counts(), likely_tallies(learner)
+            counts, sums = learner.settled_tallies()
+            pending, likely = learner.unsettled_counts(), likely_tallies(learner)
+        which = checked_top(top, learner.side.n_arms)
+        if which != 1:
+            return top_stopping(learner, counts, sums, pending, delta, tolerance, which)
         return stopping(learner, counts, sums, pending, likely, delta, tolerance)
+
+    def lift(self, control: ArmId | None = None, risk: float = 0.05) -> pd.DataFrame:
+        """Return how much better each arm is than a control, with intervals that hold at all times.
+
+        A row for each arm in play with a reward, the highest mean first: ``arm``, ``plays``, ``mean``,
+        ``lift`` (its mean less that of the control), ``low`` and ``high``. All rows hold together, at all
+        looks, but for a probability of `risk`, however arms are chosen and however late rewards are told.
+        ``attrs["control"]`` is the row of the control itself: arm, plays, mean.
+
+        Parameters
+        ----------
+        control : str or int, optional
+            The arm to compare with; by default the one that has a floor or a holdout.
+        risk : float
+            The accepted probability that any interval is ever wrong.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(2, arm_ids=["control", "red"])
+        >>> agent = lsdt.Agent(side, policy="ts", floor={"control": .2})
+        >>> for number in range(2000):
+        ...     decision = agent.ask()
+        ...     agent.tell(decision, float(number % 10 < (6 if decision.arm_id == "red" else 3)))
+        >>> row = agent.lift().iloc[0]
+        >>> row.arm, bool(row.low > 0)
+        ('red', True)
+        """
+        with self._lock:
+            return lift_frame(self._learner, control, risk)
 
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards so far contradict, strongest first.
@@ -1069,7 +1413,8 @@ class Agent:
 
         Restore snapshots from trusted sources only: whoever can write one decides what the agent plays.
         """
-        return cls._of(snapshot.from_bytes(blob), Journal())
+        learner, units = snapshot.with_units(blob)
+        return cls._of(learner, Journal(units))
 
     @classmethod
     def open(
@@ -1108,8 +1453,9 @@ class Agent:
         snapshot_every : int
             Take a snapshot after so many events, so that opening is fast; 0 for never.
         **options
-            Those of `Agent`: policy, epsilon, rewards, horizon, seed, prior, prior_weight, forget. The prior
-            is learned when the agent is new, and not looked at again.
+            Those of `Agent`: policy, epsilon, rewards, horizon, seed, prior, prior_weight, forget, floor,
+            holdout, replace_within, sticky. The prior is learned when the agent is new, and not looked at
+            again.
 
         Examples
         --------

@@ -46,21 +46,23 @@ _RISK = 0.05  # the customary 95%
 
 
 def intervals_of(
-    learner: Learner, arms: NDArray[np.int64]
+    learner: Learner, arms: NDArray[np.int64], risk: float = _RISK
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of the 95% intervals of some arms of a learner, whatever the delays of its rewards.
+    """Return the ends of the intervals of some arms of a learner, 95% each unless `risk` says otherwise.
 
-    Where rewards fade, means may change and nothing holds at all times: the intervals are as wide as can be.
+    They hold whatever the delays of rewards. Where rewards fade, means may change and nothing holds at all
+    times: the intervals are as wide as can be.
     """
     if learner.fading is not None:
         nothing = np.zeros(len(arms))
-        return anytime_intervals(nothing.astype(np.int64), nothing, learner.rewards)
-    counts, sums, pending = learner.counts, learner.sums, None
+        return anytime_intervals(nothing.astype(np.int64), nothing, learner.rewards, risk)
+    pending = None
     if learner.rewards.family == "bernoulli":
-        pending = learner.open_counts()[arms]
+        counts, sums = learner.settled_tallies()
+        pending = learner.unsettled_counts()[arms]
     else:
         counts, sums = before_open_decisions(learner)
-    return anytime_intervals(counts[arms], sums[arms], learner.rewards, pending=pending)
+    return anytime_intervals(counts[arms], sums[arms], learner.rewards, risk, pending)
 
 
 def before_open_decisions(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -69,10 +71,12 @@ def before_open_decisions(learner: Learner) -> tuple[NDArray[np.int64], NDArray[
     Plays that `AskedOrder` left out stay out when nothing is open any more: with them it would be another
     supermartingale, and Ville's inequality bounds one at a time.
     """
-    counts, sums = np.array(learner.order.counts), np.array(learner.order.sums)
+    order = learner.order_now()
+    counts, sums = np.array(order.counts), np.array(order.sums)
     if learner.others is not None:
         counts, sums = counts + learner.others[0], sums + learner.others[1]
-    return counts, np.where(counts == learner.counts, learner.sums, sums)
+    all_counts, all_sums = learner.settled_tallies()
+    return counts, np.where(counts == all_counts, all_sums, sums)
 
 
 def anytime_intervals(

@@ -5,13 +5,17 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from lsdt.errors import ContradictionWarning
 from lsdt.policies import OfflineSteps, Policy, parse_policy, refuse_object
 from lsdt.side_information import PairStore, WindowStore
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from lsdt.kernel import RewardModel
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information import PairRanges, SideInformation
 
 AS_TOLD = "asked for"  # the reason for a policy that the user names
 
@@ -79,9 +83,11 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
         )
     if isinstance(side.store, PairStore) and side.store.n_similar + side.store.n_dissimilar == 0:
         if side.ranges is not None:
+            return _with_ranges_only(side, plain, steps)
+        if side.beaten is not None:
             return Policy(plain, on="propagation"), (
-                f"the side information is {kind} and holds better pairs or ranges only: {plain} on the "
-                "arms that they leave"
+                "the side information says which arms were beaten in a log, and nothing of pairs: "
+                f"{plain} on the arms that are left"
             )
         return Policy(plain), (
             f"nothing is known of any pair of arms, so that each is learned by itself: {plain} needs neither "
@@ -119,6 +125,31 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
         "of all arms by means drawn from all that the relations allow; in the contests it had a fraction of "
         "the regret of the paper's policies, and it needs neither horizon nor tuning"
     )
+
+
+def _with_ranges_only(side: SideInformation, plain: str, steps: OfflineSteps) -> tuple[Policy, str]:
+    """Return what had the smallest regret on ranges in the part beyond-pairs-features of the report."""
+    assert side.ranges is not None
+    if not _contradicts_itself(side, steps):
+        found = steps.of("propagation")
+        assert found is not None
+        among = side.ranges.among(found.arms, side.n_arms)
+        if len(found.arms) <= MOST_DRAWN and among is not None and _bounded(among).any():
+            return Policy("soft_closure"), (
+                "the side information says in which range means differ: soft closure weighs the rewards of "
+                "all arms by means drawn from all that the ranges allow; with ranges from features and from "
+                f"past experiments it had less regret than {plain} on the same arms"
+            )
+    kind = "complete" if side.is_complete else "partial"
+    return Policy(plain, on="propagation"), (
+        f"the side information is {kind} and holds better pairs or ranges only: {plain} on the arms that "
+        "they leave"
+    )
+
+
+def _bounded(ranges: PairRanges) -> NDArray[np.bool_]:
+    """Return which ranges have two ends, so that a reward of one arm says something about the other."""
+    return np.isfinite(ranges.low) & np.isfinite(ranges.high)
 
 
 def _contradicts_itself(side: SideInformation, steps: OfflineSteps) -> bool:

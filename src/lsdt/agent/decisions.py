@@ -37,7 +37,7 @@ class Decision(NamedTuple):
         Its id; the index where there are no ids.
     propensity : float or None
         The probability with which it was chosen: 1 for policies that do not draw, an estimate where it was
-        asked for, else None.
+        asked for, else None. Floors and holdouts are part of it.
     epoch : int or None
         Which opening of the agent made it: 64 random bits. After a backup or an old snapshot is restored
         numbers are given again, and the epoch tells the decisions apart. None stands for whichever opening
@@ -197,6 +197,11 @@ class Pending:
         if self.reserved and self.reserved.pop(number, None) is not None:  # its ask is still to be read
             self._early.add(number)
 
+    @property
+    def early(self) -> set[int]:
+        """The decisions that were closed before their asks were read."""
+        return self._early
+
     def remember_closed(self, numbers: Iterable[int]) -> None:
         """Do not wait for these decisions when their asks are read."""
         self._early.update(numbers)
@@ -272,6 +277,39 @@ def pack_flags(flags: NDArray[np.bool_]) -> bytes:
     listed = np.flatnonzero(flags if few else ~flags).astype("<i4").tobytes()
     bits = np.packbits(flags).tobytes()
     return b"\x02" + bits if len(bits) <= len(listed) else (b"\x01" if few else b"\x00") + listed
+
+
+# The first byte of the data of an ask whose arm the policy did not choose; the mask follows, if there is one.
+_FORCED = b"\x03"
+# Of an ask of a unit that was there before: the number of the unit's first decision follows.
+_LATER = b"\x04"
+_NUMBER = 8  # bytes
+LATER_END = b"\x01"  # the data of the end of such a decision
+
+
+def mark_forced(data: bytes | None) -> bytes:
+    """Return the data of an ask whose arm the policy did not choose."""
+    return _FORCED + (data or b"")
+
+
+def mark_later(first: int) -> bytes:
+    """Return the data of an ask of a unit whose first decision has this number."""
+    return _LATER + first.to_bytes(_NUMBER, "little")
+
+
+def is_forced(data: bytes | None) -> bool:
+    """Return whether the policy did not choose the arm of an ask with this data."""
+    return data is not None and data[:1] in (_FORCED, _LATER)
+
+
+def is_later(data: bytes | None) -> bool:
+    """Return whether an ask with this data is of a unit that was there before."""
+    return data is not None and data[:1] == _LATER
+
+
+def first_decision(data: bytes | None) -> int | None:
+    """Return the number of the first decision of the unit of an ask; None if this may be the first."""
+    return int.from_bytes(data[1 : 1 + _NUMBER], "little") if data is not None and is_later(data) else None
 
 
 def unpack_flags(data: bytes, n_arms: int) -> NDArray[np.bool_]:

@@ -83,7 +83,8 @@ def changed_arms(learner: Learner, risk: float) -> list[Change]:
         raise InvalidInput("risk must be above 0: no rewards show a change for certain; got 0")
     if learner.rewards.tail is not None:
         raise Unsupported("whether a mean has changed is tested for rewards with Gaussian tails only")
-    order, cuts = learner.order, learner.order.cut_sums
+    order = learner.order_now()
+    cuts = order.cut_sums
     if not cuts:
         return []
     arms, lengths = np.array(list(cuts)), np.array([len(sums) for sums in cuts.values()])
@@ -106,10 +107,10 @@ def changed_arms(learner: Learner, risk: float) -> list[Change]:
 
 def blocked_arms(learner: Learner) -> list[Blocked]:
     """Return the arms that an open decision blocks, those with most plays behind it first."""
-    time, pending = now(), learner.pending
+    time = now()
     return [
-        Blocked(learner.side.label(arm), number, max(0.0, 1e-6 * (time - pending.time(number))), plays)
-        for arm, number, plays in learner.order.blocked()
+        Blocked(learner.side.label(arm), number, max(0.0, 1e-6 * (time - learner.since(number))), plays)
+        for arm, number, plays in learner.order_now().blocked()
     ]
 
 

@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent import snapshot
 from lsdt.agent.extension import side_mark
+from lsdt.agent.units import StoredUnits, UnitTable
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
-from lsdt.storage import CLOSING, Event, Kind, new_epoch, now
+from lsdt.storage import CLOSING, Event, Kind, new_epoch, now, units_scope
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Sequence
 
     from lsdt.agent.learner import Learner
+    from lsdt.agent.units import UnitNote
     from lsdt.storage import Entry, Lease, LogCursor, Store
 
 # Events between two snapshots in a store. An agent that was killed replays up to this many when it is opened,
@@ -42,10 +44,11 @@ class PendingSnapshot(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """What an agent hands over to be written, in this order."""
+    """What an agent hands over to be written: units first, then events, then a snapshot."""
 
     events: list[Event]
     snapshot: PendingSnapshot | None
+    units: Sequence[UnitNote] = ()
 
 
 class Journal:
@@ -61,14 +64,18 @@ class Journal:
         Whether others write to the log, and events are applied when they are read back.
     closing : set of int
         Decisions whose end is written but not read back; empty unless the log is shared.
+    units : UnitTable
+        The units that keep their arm.
     """
 
     is_shared = False
     lease: Lease | None = None
     closing: set[int] | frozenset[int] = _NONE
+    units: UnitTable
 
-    def __init__(self) -> None:
+    def __init__(self, units: UnitTable | None = None) -> None:
         self.epoch = new_epoch()
+        self.units = UnitTable() if units is None else units
 
     def next_number(self, learner: Learner) -> int:
         """Return the number of the next decision."""
@@ -81,6 +88,10 @@ class Journal:
         """Take in an event, and return the learner after it; `after` is that one, if known already."""
         return learner.apply(event, self.epoch) if after is None else after
 
+    def assign(self, note: UnitNote) -> None:
+        """Remember the arm of a unit, whose ask was accepted."""
+        self.units.put(note.token, note.value)
+
     def drain(self, learner: Learner) -> Batch:
         """Return what is to be written, which from now on is the caller's to write."""
         return Batch([], None)
@@ -92,7 +103,7 @@ class Journal:
     def take_snapshot(self, learner: Learner) -> bytes:
         """Return a snapshot; a store gets it with what is written next."""
         learner.apply(Event(int(Kind.SNAPSHOT), now()), self.epoch)
-        return snapshot.to_bytes(learner)
+        return snapshot.to_bytes(learner, self.units)
 
     def close(self, learner: Learner | None) -> None:
         """Write what is left, with a last snapshot, and let the store go; without a learner only let go."""
@@ -130,6 +141,8 @@ class LocalJournal(Journal):
         self.lease, self.epoch = lease, lease.writer
         self._every, self._n_since = snapshot_every, 0
         self._queue: list[Event] = []
+        self._units: list[UnitNote] = []
+        self.units: StoredUnits = StoredUnits(lease.store, lease.number)
         self._taken: tuple[int, bytes] | None = None  # a snapshot, and how many events were queued then
 
     def accept(self, learner: Learner, event: Event, after: Learner | None = None) -> Learner:
@@ -137,17 +150,25 @@ class LocalJournal(Journal):
         self._queue.append(event)
         return learner.apply(event, self.epoch) if after is None else after
 
+    def assign(self, note: UnitNote) -> None:
+        """Remember the arm of a unit, and queue it."""
+        super().assign(note)
+        self._units.append(note)
+
     def drain(self, learner: Learner) -> Batch:
         """Return what is queued, with a snapshot where one is due."""
         events, taken, self._queue, self._taken = self._queue, self._taken, [], None
+        units: Sequence[UnitNote] = ()
+        if self._units:
+            units, self._units = self._units, []
         self._n_since += len(events)
         if taken is None and not 0 < self._every <= self._n_since:
-            return Batch(events, None)
+            return Batch(events, None, units)
         self._n_since = 0
         blob = taken[1] if taken is not None and taken[0] == len(events) else snapshot.to_bytes(learner)
         event = Event(int(Kind.SNAPSHOT), now())
         learner.apply(event, self.epoch)
-        return Batch(events, PendingSnapshot(event, blob, None))
+        return Batch(events, PendingSnapshot(event, blob, None), units)
 
     def write(self, learner: Learner) -> int:
         """Write what is queued; an event that the log has already means that there is another writer."""
@@ -201,8 +222,10 @@ class SharedJournal(Journal):
     def __init__(
         self, store: Store, cursor: LogCursor, snapshot_every: int, lease: Lease | None = None
     ) -> None:
-        super().__init__()
+        self.epoch = new_epoch()
         self.store, self.cursor, self.lease = store, cursor, lease
+        self.units: StoredUnits = StoredUnits(store, cursor.number)
+        self._units: list[UnitNote] = []
         self.closing: set[int] = set()
         self.n_block = 1_000
         self.own_extension = 0  # the time of the last extension of ours that was read back,
@@ -249,6 +272,19 @@ class SharedJournal(Journal):
         self._queue.append(event)
         return learner
 
+    def assign(self, note: UnitNote) -> None:
+        """Queue the arm of a unit; another replica may be faster."""
+        super().assign(note)
+        self.units.unsure.add(note.token)
+        self._units.append(note)
+
+    def settle_unit(self, token: bytes, value: bytes) -> None:
+        """Take what the store has of a unit for sure; nothing if it was erased just now."""
+        if value:
+            self.units.put(token, value)
+        else:
+            self.units.drop(token)
+
     def release(self, learner: Learner, events: Sequence[Event]) -> None:
         """Forget drained events that will not be written after all."""
         learner.release_pending(event.number for event in events if event.kind == _ASK)
@@ -256,14 +292,18 @@ class SharedJournal(Journal):
 
     def drain(self, learner: Learner) -> Batch:
         """Return what is queued, and a snapshot if one was taken."""
-        batch, self._queue, self._snapshot = Batch(self._queue, self._snapshot), [], None
+        batch = Batch(self._queue, self._snapshot, self._units)
+        self._queue, self._snapshot, self._units = [], None, []
         return batch
 
     def write(self, learner: Learner) -> int:
         """Write what is queued; which events are new is for the log to say."""
         lease, batch = self._lease(), self.drain(learner)
         with self.store.transaction():
-            new = insert_batch(lease, batch)
+            taken = insert_units(self.store, self.units.scope, batch.units)
+            new = insert_batch(lease, batch, taken)
+        for note in batch.units:
+            self.settle_unit(note.token, taken.get(note.number, note.value))
         n_new = sum(new)
         self._n_unread += n_new
         return len(new) - n_new
@@ -284,6 +324,8 @@ class SharedJournal(Journal):
         for at, entry in enumerate(entries):
             if self.closing and entry.kind in CLOSING:
                 self.closing.discard(entry.number)
+            if entry.kind == Kind.ERASE:
+                self.units.drop_erased(entry.number)
             if entry.writer == self.epoch:
                 self._n_unread = max(0, self._n_unread - 1)
                 if entry.kind == Kind.EXTEND:  # others may have extended further by the next entries
@@ -314,14 +356,43 @@ class SharedJournal(Journal):
             self._give_back(self.store)
 
 
-def insert_batch(lease: Lease, batch: Batch) -> Sequence[bool]:
-    """Insert a batch into the open transaction of its store; say which events were new."""
-    new = lease.insert(batch.events) if batch.events else ()
-    if lease.exclusive and not all(new):
+def insert_batch(lease: Lease, batch: Batch, taken: Container[int] = ()) -> Sequence[bool]:
+    """Insert a batch into the open transaction of its store; say which events were new.
+
+    Of a shared log, units are inserted before; decisions in `taken` are those of units that another replica
+    was faster with, and are not inserted.
+    """
+    if batch.units and lease.exclusive:
+        taken = insert_units(lease.store, units_scope(lease.number), batch.units)
+    events = batch.events
+    if taken:
+        events = [event for event in events if event.kind != _ASK or event.number not in taken]
+    new = lease.insert(events) if events else ()
+    if lease.exclusive and not (all(new) and len(new) == len(batch.events)):
         raise StoreFailed(
             f"the log of {lease.name!r} has one of these decisions already: somebody else wrote to it; open "
             "the agent again"
         )
     if batch.snapshot is not None:
         lease.store.snapshot(lease, *batch.snapshot)
-    return new
+    if len(events) == len(batch.events):
+        return new
+    rest = iter(new)
+    return [(event.kind != _ASK or event.number not in taken) and next(rest) for event in batch.events]
+
+
+def insert_units(store: Store, scope: str, notes: Sequence[UnitNote]) -> dict[int, bytes]:
+    """Insert the arms of units into the open transaction.
+
+    Returns what the store has of units that were assigned otherwise before, by the number of the decision.
+    """
+    if not notes:
+        return {}
+    first = {note.token: note for note in reversed(notes)}
+    rows = [(scope, each.token.hex(), each.value, each.instead) for each in first.values()]
+    stored = {each.token: each.value for each in first.values()}
+    for token, new in zip(first, store.remember_many(rows), strict=True):
+        if not new:
+            found = store.recall(scope, token.hex())
+            stored[token] = found.get(token.hex(), b"")  # empty where it was erased just now
+    return {note.number: stored[note.token] for note in notes if stored[note.token] != note.value}

@@ -8,7 +8,8 @@ log is the agent that wrote it.
 from __future__ import annotations
 
 from copy import copy
-from itertools import pairwise
+from functools import partial
+from itertools import islice, pairwise
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,21 +17,33 @@ import numpy as np
 
 from lsdt.agent import extension
 from lsdt.agent.asked_order import AskedOrder
-from lsdt.agent.decisions import Decision, Pending, decision_of, pack_flags, unpack_flags
+from lsdt.agent.decisions import (
+    LATER_END,
+    Decision,
+    Pending,
+    decision_of,
+    is_forced,
+    is_later,
+    mark_forced,
+    pack_flags,
+    unpack_flags,
+)
 from lsdt.agent.epochs import Epochs
 from lsdt.agent.half_life import Fading, HalfLife
+from lsdt.agent.revisions import RevisableReward, Revisions, SettledTallies
 from lsdt.agent.tally_delta import TallyDelta, renumber_tally, tally_delta_of_bytes
-from lsdt.errors import InvalidFile, InvalidInput
+from lsdt.errors import InvalidFile, InvalidInput, Unsupported
 from lsdt.kernel import Purpose, checksum, new_stream, state_of
 from lsdt.policies import ReadyPolicy, learn_rewards, prior_of, refuse_forgetting, weight_of_prior
 from lsdt.side_information import as_words
-from lsdt.storage import Event, Kind, event_of
+from lsdt.storage import Event, Kind, event_of, now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+    from lsdt.agent.floors import Floors
     from lsdt.kernel import Packed, RewardModel
     from lsdt.policies import OfflineSteps, Policy
     from lsdt.side_information import SideInformation
@@ -76,6 +89,18 @@ class PriorTallies(NamedTuple):
 NOTHING_KNOWN = PriorTallies(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), 0.0, "")
 
 
+def refuse_replacing(policy: Policy, forget: HalfLife | None) -> None:
+    """Refuse policies whose state cannot be made again from counts and sums, and rewards that fade."""
+    if forget is not None:
+        raise Unsupported("rewards that fade cannot be replaced: leave out forget or replace_within")
+    if not policy.learns_from_sums or policy.why_no_prior:
+        why = policy.why_no_prior or "its truncated means need every single reward"
+        raise Unsupported(
+            f"rewards of {policy.name} cannot be replaced: {why}; leave replace_within out, or use another "
+            "policy, such as ts or lsdt_closure"
+        )
+
+
 class Learner:
     """A policy at work, and the tallies of what it was told.
 
@@ -101,6 +126,8 @@ class Learner:
         Offline steps on this side information, of which some may have been taken.
     forget : HalfLife, optional
         How fast rewards fade; by default they do not.
+    replace_within : int, optional
+        For how many microseconds a reward may be replaced; by default none may.
     is_auto : bool
         Whether the policy was chosen for the user, and may change with the side information.
     policy_reason : str
@@ -127,6 +154,16 @@ class Learner:
         Arms that are out of play for good; None while there are none.
     fading : Fading, or None
         What is left of the rewards; None where they do not fade.
+    floors : Floors or None
+        Arms with a guaranteed share; None without any.
+    sticky : int or None
+        For how many microseconds a unit keeps its arm; None for ever.
+    later : set of int
+        The pending decisions of units that were there before.
+    revisions : Revisions or None
+        The rewards that may still be replaced; None where none ever may.
+    settled : SettledTallies or None
+        The rewards that count for guarantees; None where all rewards do.
     order : AskedOrder
         Each arm's own rewards in the order asked, up to its first open decision.
     identity : str
@@ -151,16 +188,20 @@ class Learner:
         steps: OfflineSteps | None = None,
         forget: HalfLife | None = None,
         *,
+        replace_within: int | None = None,
         is_auto: bool = False,
         policy_reason: str = "",
     ) -> None:
         if forget is not None and not policy.forgets:
             refuse_forgetting(policy.name)
+        if replace_within is not None:
+            refuse_replacing(policy, forget)
         self.side, self.policy, self.rewards, self.horizon, self.seed = side, policy, rewards, horizon, seed
         self.is_auto, self.policy_reason = is_auto, policy_reason
         key = new_stream(seed, 0, Purpose.POLICY)
         found = None if steps is None else steps.of(policy.on)
-        content = state if forget is None else None
+        is_rebuilt = forget is not None or replace_within is not None
+        content = None if is_rebuilt else state
         ready = policy.begin(side, rewards, horizon, key, found, content=content)
         self.player, self.arms, self.remark = ready.player, ready.arms, ready.remark
         self._local = None
@@ -178,9 +219,18 @@ class Learner:
         self.merged: tuple[str, ...] = ()
         self.left_open: NDArray[np.int64] | None = None
         self.others: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
+        self.floors: Floors | None = None
+        self.sticky: int | None = None
         self.fading: Fading | None = None
-        if forget is not None:
+        self.later: set[int] = set()
+        self.revisions: Revisions | None = None
+        self.settled: SettledTallies | None = None
+        if is_rebuilt:
             self._start = policy.keep_start(self.player, state)
+        if replace_within is not None:
+            self.revisions = Revisions(replace_within)
+            self.settled = SettledTallies(np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms))
+        if forget is not None:
             self.fading = Fading(forget, [np.zeros(side.n_arms) for _ in range(3)])
         self._is_randomised = policy.randomised  # looked up in every decision
         self._counts_asks = policy.counts_asks
@@ -197,7 +247,9 @@ class Learner:
         new.player = self.player.copy()
         new.counts, new.sums, new.squares = self.counts.copy(), self.sums.copy(), self.squares.copy()
         new.pending, new.order = self.pending.renumber(places), self.order.renumber(places, len(places))
-        new.epochs, new.fading = self.epochs.copy(), copy(self.fading)
+        new.epochs, new.fading, new.later = self.epochs.copy(), copy(self.fading), set(self.later)
+        new.revisions = None if self.revisions is None else self.revisions.renumber(places)
+        new.settled = None if self.settled is None else self.settled.copy()
         new._forget_ahead()
         return new
 
@@ -218,7 +270,14 @@ class Learner:
     # ---------------------------------------------------------------- deciding
 
     def decide(
-        self, number: int, time: int, flags: NDArray[np.bool_] | None = None, n_draws: int = 0
+        self,
+        number: int,
+        time: int,
+        flags: NDArray[np.bool_] | None = None,
+        n_draws: int = 0,
+        *,
+        everything: NDArray[np.bool_] | None = None,
+        unit: bytes | None = None,
     ) -> Event:
         """Return the event of a decision. Changes nothing: `apply` does.
 
@@ -236,24 +295,62 @@ class Learner:
             Which of the policy's arms may be played.
         n_draws : int
             Estimate the probability of the choice, for policies that draw, from so many draws (0: do not).
+        everything : array of bool, optional
+            Which of all arms may be played, those that the policy does not play included. For floors.
+        unit : bytes, optional
+            Which unit asks. For holdouts.
         """
         if self.fading is not None and self.fading.steps_due(time, self.n_told):
             faded = self.copy()  # rare: a few times in a half-life
             faded._advance(time)
-            return faded.decide(number, time, flags, n_draws)
+            return faded.decide(number, time, flags, n_draws, everything=everything, unit=unit)
         playable = flags if self.retired is None else self._in_play(flags)
         packed = self._state_ahead() if self.pending.arms else self.player.packed
         share = self._sure
         chosen = self._select(packed, number, playable)
+        chances = None
         if n_draws and self._is_randomised:
-            share = float(self._chances(packed, number, playable, n_draws)[chosen])
+            chances = self._chances(packed, number, playable, n_draws, chosen)
+            share = chances.item(chosen)
         arm: int = chosen if self._local is None else self.arms.item(chosen)
-        return event_of((_ASK, time, number, arm, share, None if flags is None else pack_flags(flags)))
+        data = None if flags is None else pack_flags(flags)
+        if self.floors is not None:
+            is_open = partial(self._is_open, flags, everything)
+            if chances is None and not self._is_randomised:
+                chances = np.zeros(len(self.arms))
+                chances[chosen] = 1.0
+            chance_of = partial(self._chance_of, chances)
+            arm, share, forced = self.floors.choose(self.seed, number, unit, is_open, arm, chance_of)
+            data = mark_forced(data) if forced else data
+        return event_of((_ASK, time, number, arm, share, data))
+
+    def _is_open(
+        self, flags: NDArray[np.bool_] | None, everything: NDArray[np.bool_] | None, arm: int
+    ) -> bool:
+        """Return whether an arm, played by the policy or not, may be played: masks are as of `decide`."""
+        local = self.local_index(arm)
+        if self.retired is not None and self.retired[arm]:
+            return False
+        if local >= 0 and flags is not None:
+            return bool(flags[local])
+        return everything is None or bool(everything[arm])
+
+    def _chance_of(self, chances: NDArray[np.float64] | None, arm: int) -> float | None:
+        """Return how likely the policy is to choose an arm, of which it may play none."""
+        if chances is None:
+            return None
+        local = self.local_index(arm)
+        return chances.item(local) if local >= 0 else 0.0
 
     def decision(self, event: Event, epoch: int) -> Decision:
         """Return the decision of an ask, as users get it."""
         _, _, number, arm, share, _ = event
         return decision_of((number, arm, arm if self._ids is None else self._ids[arm], share, epoch))
+
+    def n_playable(self, flags: NDArray[np.bool_] | None) -> int:
+        """Return how many of the policy's arms may be played, given those that are allowed."""
+        left = np.ones(len(self.arms), bool) if self.retired is None else ~self.retired[self.arms]
+        return int((left if flags is None else left & flags).sum())
 
     def _in_play(self, flags: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
         """Return which of the policy's arms may be played, without the retired ones."""
@@ -273,13 +370,14 @@ class Learner:
         return int(chosen)
 
     def _chances(
-        self, packed: Packed, number: int, flags: NDArray[np.bool_] | None, n_draws: int
+        self, packed: Packed, number: int, flags: NDArray[np.bool_] | None, n_draws: int, chosen: int
     ) -> NDArray[np.float64]:
         """Estimate how likely each arm is to be chosen; the choice itself counts as one of the draws."""
         allowed = (True, self.player.flags) if flags is None else (False, flags)
         stream = new_stream(self.seed, number, Purpose.PROPENSITY)
         counts: NDArray[np.float64] = self.player.entries.count_choices(*packed, *allowed, stream, n_draws)
-        return (counts + 1.0) / (n_draws + 1.0)
+        counts[chosen] += 1.0
+        return counts / (n_draws + 1.0)
 
     # ---------------------------------------------------------------- the state that runs ahead
 
@@ -336,9 +434,9 @@ class Learner:
             self.player.teach_one(packed, event.number, _TOSS, local, self._mean(event.arm))
 
     def _count_ask(self, packed: Packed, event: Event) -> None:
-        """Let a state of a policy that counts its asks know of one."""
+        """Let a state of a policy that counts its asks know of one that it chose the arm of."""
         local = self.local_index(event.arm)
-        if local < 0:
+        if local < 0 or is_forced(event.data):
             return
         flags = None if event.data is None else unpack_flags(event.data, len(self.arms))
         if flags is not None and not flags[local]:
@@ -385,6 +483,8 @@ class Learner:
             Which opening of the agent, or which replica, it happened to.
         """
         kind, time, number, arm, reward, data = event
+        if self.revisions is not None and kind != Kind.SNAPSHOT:  # which is of the state before it
+            self._settle(time)
         if kind == _ASK:
             if self.fading is not None:
                 self._advance(time)
@@ -394,7 +494,10 @@ class Learner:
                 self._count_ask(self.player.packed, event)
             self.pending.put(number, arm, time)
             self.epochs.add(number, epoch)
-            self.order.open(number, arm)
+            if data is not None and is_later(data):
+                self._open_later(number)
+            else:
+                self.order.open(number, arm)
             self.n_asked += 1
             if number >= self.next_number:
                 self.next_number = number + 1
@@ -402,7 +505,10 @@ class Learner:
             if self.fading is not None:
                 self._advance(time)
             self.pending.remove(number)
-            self.order.close(number, arm, reward)
+            if self.settled is None and data is None:
+                self.order.close(number, arm, reward)
+            else:
+                self._close(number, arm, reward, time, data is not None)
             self.n_changes += 1
             if reward is not None:
                 self._learn(arm, reward, number, _TOSS)
@@ -414,6 +520,8 @@ class Learner:
                 self._advance(time)
             self.n_changes += 1
             self.order.observe(arm, reward, self.n_told)
+            if self.settled is not None:
+                self.settled.add(arm, reward)
             self._learn(arm, reward, self.n_told, _OBSERVATION)
         elif kind == Kind.RETIRE:
             if reward == 0.0 or not self.is_last(arm):  # if two replicas retire the last two, one stays
@@ -426,6 +534,11 @@ class Learner:
                 delta.agents
             ):  # if two replicas merge the same, one does
                 self._absorb(delta)
+        elif kind == Kind.ERASE:
+            pass  # only those who know the unit have something to forget
+        elif kind == Kind.REPLACE:
+            assert reward is not None
+            self._replace(number, reward)
         elif kind == Kind.EXTEND:
             return extension.apply_extension(self, event)
         else:
@@ -459,7 +572,7 @@ class Learner:
         n_asks = [entry[3] for entry in entries].count(_ASK)
         # The state ahead is certainly rebuilt after a whole number of its longest delays.
         last = (self.n_changes + len(entries) - n_asks) >> lag << lag
-        if not self._counts_asks and last > self.n_changes:
+        if not self._counts_asks and self.revisions is None and last > self.n_changes:
             entries = self._apply_at_once(entries, last - self.n_changes)
         for entry in entries:
             self.apply(event_of(entry[3:]), entry[1])
@@ -476,7 +589,7 @@ class Learner:
         observed: list[bool] = []
         left, at, fading, n_asked, highest = n_changes, 0, self.fading, self.n_asked, self.next_number - 1
         add_epoch = self.epochs.add
-        for _, epoch, _, kind, time, number, arm, reward, _ in entries:
+        for _, epoch, _, kind, time, number, arm, reward, data in entries:
             at += 1
             if fading is not None:
                 n_steps = fading.take_steps(time, told)
@@ -488,7 +601,10 @@ class Learner:
             if kind == _ASK:
                 pending.put(number, arm, time)
                 add_epoch(number, epoch)
-                order.open(number, arm)
+                if data is not None and is_later(data):
+                    self._open_later(number)
+                else:
+                    order.open(number, arm)
                 n_asked += 1
                 if number > highest:
                     highest = number
@@ -496,10 +612,18 @@ class Learner:
             is_observed = kind == _OBSERVE
             if not is_observed:
                 pending.remove(number)
-                order.close(number, arm, reward)
+                if data is None and self.settled is None:
+                    order.close(number, arm, reward)
+                else:
+                    if self.settled is None:  # which begins with what was learned so far
+                        self._learn_lists(rounds, arms, rewards, observed)
+                        rounds, arms, rewards, observed = [], [], [], []
+                    self._close(number, arm, reward, time, data is not None)
             if reward is not None:
                 if is_observed:
                     order.observe(arm, reward, told)
+                    if self.settled is not None:
+                        self.settled.add(arm, reward)
                     number = told
                 rounds.append(number)
                 arms.append(arm)
@@ -555,6 +679,115 @@ class Learner:
         counts, sums = self.tallies()
         self.policy.refill(self.player, self._start, counts[self.arms], sums[self.arms])
         self._forget_ahead()
+
+    # ---------------------------------------------------------------- rewards that are not final
+
+    def _open_later(self, number: int) -> None:
+        """Note that a decision does not count for guarantees, as its unit was there before."""
+        if number in self.pending:  # else it was closed before its ask was read
+            self.later.add(number)
+
+    def _close(self, number: int, arm: int, reward: float | None, time: int, is_later: bool) -> None:
+        """Close a decision where not every reward counts for guarantees at once."""
+        if is_later:
+            self.later.discard(number)
+            if reward is not None and self.settled is None:
+                self.settled = SettledTallies(self.counts.copy(), self.sums.copy())
+            if reward is not None and self.revisions is not None:
+                self.revisions.entries[number] = RevisableReward(arm, reward, time, False)
+            return
+        assert self.settled is not None
+        if reward is not None and self.revisions is not None:
+            self.revisions.entries[number] = RevisableReward(arm, reward, time, True)
+            return
+        self.order.close(number, arm, reward)
+        if reward is not None:
+            self.settled.add(arm, reward)
+
+    def _settle(self, time: int) -> None:
+        """Let rewards become final that can no longer be replaced at a time."""
+        assert self.revisions is not None
+        assert self.settled is not None
+        for number, (arm, reward, _, counts) in self.revisions.take_due(time):
+            if counts:
+                self.order.close(number, arm, reward)
+                self.settled.add(arm, reward)
+
+    def _replace(self, number: int, reward: float) -> None:
+        """Correct a reward, if that is still possible: every replica decides so by the times in the log."""
+        entries = {} if self.revisions is None else self.revisions.entries
+        before = entries.get(number)
+        if before is None:
+            return
+        arm, old = before.arm, before.reward
+        entries[number] = before._replace(reward=reward)
+        self.sums[arm] += reward - old
+        self.squares[arm] = max(self.squares[arm] + reward * reward - old * old, 0.0)
+        if self.rewards.family == "bernoulli":  # rounding must not take it out of range
+            self.sums[arm] = min(max(self.sums[arm], 0.0), float(self.counts[arm]))
+            self.squares[arm] = min(self.squares[arm], float(self.counts[arm]))
+        self.total += reward - old
+        self.n_changes += 1
+        if self.policy.forgets:
+            self._refill()
+        else:
+            self.player.packed = self._start.copy()
+            self._learn_tallies(*self.tallies())
+            self._forget_ahead()
+
+    def settled_tallies(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return count and sum of each arm's rewards that count for guarantees now: copies."""
+        if self.settled is None:
+            return self.counts.copy(), self.sums.copy()
+        found = self.settled.copy()
+        for _, entry in self._due():
+            if entry.counts:
+                found.add(entry.arm, entry.reward)
+        return found.counts, found.sums
+
+    def unsettled_counts(self) -> NDArray[np.int64]:
+        """Return how many decisions of every arm count as pending for guarantees now.
+
+        They have no reward, or one that may still be replaced.
+        """
+        found = self.open_counts()
+        for number in self.later:
+            found[self.pending.arms[number]] -= 1
+        for number, event in self.pending.reserved.items():
+            if is_later(event.data) and number not in self.later:
+                found[event.arm] -= 1
+        if self.revisions is not None:
+            n_due = sum(1 for _ in self._due())
+            for entry in islice(self.revisions.entries.values(), n_due, None):
+                found[entry.arm] += entry.counts
+        return found
+
+    def order_now(self) -> AskedOrder:
+        """Return the rewards in the order asked, with those closed that are final by now."""
+        due = [(number, entry) for number, entry in self._due() if entry.counts]
+        if not due:
+            return self.order
+        found = self.order.renumber(np.arange(self.side.n_arms), self.side.n_arms)
+        for number, entry in due:
+            found.close(number, entry.arm, entry.reward)
+        return found
+
+    def end_data(self, number: int) -> bytes | None:
+        """Return the data of the end of a decision: a mark where it does not count for guarantees."""
+        if number in self.later:
+            return LATER_END
+        reserved = self.pending.reserved.get(number)
+        return LATER_END if reserved is not None and is_later(reserved.data) else None
+
+    def since(self, number: int) -> int:
+        """Return when a decision was asked for, or told where its reward may still be replaced."""
+        if number in self.pending or self.revisions is None:
+            return self.pending.time(number)
+        return self.revisions.entries[number].time
+
+    def _due(self) -> Iterable[tuple[int, RevisableReward]]:
+        """Return the rewards that are final by now, and that the next event will settle."""
+        return () if self.revisions is None else self.revisions.due(now())
 
     # ---------------------------------------------------------------- learning
 
@@ -657,6 +890,7 @@ class Learner:
         tosses of Thompson sampling, which are repeated. (Policies that depend on more are refused.)
         """
         forget = None if self.fading is None else self.fading.half_life
+        within = None if self.revisions is None else self.revisions.within
         new = Learner(
             side,
             policy,
@@ -665,14 +899,19 @@ class Learner:
             self.seed,
             steps=steps,
             forget=forget,
+            replace_within=within,
             is_auto=self.is_auto,
         )
+        new.revisions = None if self.revisions is None else self.revisions.renumber(places)
+        new.settled = None if self.settled is None else self.settled.renumber(places, side.n_arms)
         tallies = (self.counts, self.sums, self.squares)
         new.counts, new.sums, new.squares = (renumber_tally(each, places, side.n_arms) for each in tallies)
         new.prior = self.prior.renumber(places, side.n_arms)
         new.total, new.n_changes = self.total, self.n_changes + 1
         new.n_asked, new.n_told, new.next_number = self.n_asked, self.n_told, self.next_number
         new.pending, new.epochs = self.pending.renumber(places), self.epochs.copy()
+        new.floors = None if self.floors is None else self.floors.renumber(places)
+        new.later, new.sticky = set(self.later), self.sticky
         if self.retired is not None:
             new.retired = np.zeros(side.n_arms, bool)
             new.retired[places] = self.retired
@@ -699,7 +938,10 @@ class Learner:
         """Return what this learner was told, for others to learn; its prior is not in it."""
         tallies: list[NDArray[Any]] = [self.counts.copy(), self.sums.copy(), self.squares.copy()]
         left = [each.astype(np.float64) for each in tallies] if self.fading is None else self.fading.now(self)
-        return TallyDelta(tallies, left, self.n_told, (self.identity, *self.merged), self.open_counts())
+        agents, settled = (self.identity, *self.merged), None
+        if self.settled is not None:
+            settled = self.settled_tallies()
+        return TallyDelta(tallies, left, self.n_told, agents, self.unsettled_counts(), settled)
 
     def open_counts(self) -> NDArray[np.int64]:
         """Return how many decisions of every arm have no reward, those of merged agents included."""
@@ -710,6 +952,11 @@ class Learner:
         """Learn what other agents were told."""
         counts, sums, squares = delta.tallies
         left = None if self.fading is None else self.fading.now(self)
+        sure_counts, sure_sums = (counts, sums) if delta.settled is None else delta.settled
+        if self.settled is None and delta.settled is not None:
+            self.settled = SettledTallies(self.counts.copy(), self.sums.copy())
+        if self.settled is not None:
+            self.settled = self.settled.plus(sure_counts, sure_sums)
         self.counts, self.sums, self.squares = self.counts + counts, self.sums + sums, self.squares + squares
         self.total += float(sums.sum())
         self.n_told += delta.n_told
@@ -718,7 +965,8 @@ class Learner:
         if delta.open.any():
             self.left_open = delta.open if self.left_open is None else self.left_open + delta.open
         known = self.others
-        self.others = (counts, sums) if known is None else (known[0] + counts, known[1] + sums)
+        new = (sure_counts, sure_sums)
+        self.others = new if known is None else (known[0] + new[0], known[1] + new[1])
         if self.fading is not None and left is not None:
             if not self.fading.half_life.in_seconds:
                 self.fading.clock += delta.n_told

@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lsdt.agent import snapshot
+from lsdt.agent.durations import checked_seconds
+from lsdt.agent.floors import checked_floors
 from lsdt.agent.half_life import checked_half_life
 from lsdt.agent.journal import LocalJournal, SharedJournal
 from lsdt.errors import InvalidFile, InvalidInput
@@ -19,8 +21,21 @@ if TYPE_CHECKING:
 
     from lsdt.agent.agent import Agent
     from lsdt.agent.learner import Learner
+    from lsdt.side_information import ArmId
 
-_OPTIONS = ("policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "progress")
+_OPTIONS = (
+    "policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "floor", "holdout",
+    "replace_within", "sticky", "progress",
+)  # fmt: skip
+
+
+_LATER: dict[str, Any] = {
+    "forget": None,
+    "floor": [],
+    "holdout": [],
+    "replace_within": None,
+    "sticky": None,
+}  # what few agents have
 
 
 def opened_store(store: str | Store, *, durability: str = "full", read_only: bool = False) -> Store:
@@ -109,15 +124,24 @@ def about(side: SideInformation, agent: Agent, options: dict[str, Any]) -> str:
             "horizon": agent.horizon,
             "seed": agent.seed,
             "forget": agent.forget,
+            "floor": _listed(agent.floor),
+            "holdout": _listed(agent.holdout),
+            "replace_within": agent.replace_within,
+            "sticky": agent.sticky,
         }
     )
+
+
+def _listed(shares: dict[ArmId, float]) -> list[list[ArmId | float]]:
+    """Return shares by arm as lists: a number as a key would be a text in JSON."""
+    return [[arm, share] for arm, share in shares.items()]
 
 
 def _parsed(text: str) -> dict[str, Any]:
     try:
         made: dict[str, Any] = json.loads(text)
         known = {key: made[key] for key in ("side", "policy", "auto", "rewards", "horizon", "seed")}
-        return known | {"forget": made.get("forget")}
+        return known | {key: made.get(key, default) for key, default in _LATER.items()}
     except (ValueError, KeyError, TypeError):
         raise InvalidFile(f"this does not describe an agent: {text[:100]!r}") from None
 
@@ -159,6 +183,13 @@ def check_same(
     if "forget" in options:
         half_life = checked_half_life(options["forget"])
         given["forget"] = None if half_life is None else str(half_life)
+    for key in ("replace_within", "sticky"):
+        if key in options:
+            given[key] = checked_seconds(options[key], key)
+    if "floor" in options or "holdout" in options:
+        floors = checked_floors(agent.side, options.get("floor"), options.get("holdout"))
+        kept = {} if floors is None else floors.as_options(agent.side)
+        given |= {key: _listed(kept.get(key, {})) for key in ("floor", "holdout") if key in options}
     for key, value in given.items():
         if json.loads(json.dumps(value)) != made[key]:
             word = "policy" if key == "auto" else key

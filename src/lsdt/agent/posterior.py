@@ -104,6 +104,9 @@ def standing_of(learner: Learner) -> Standing:
 # ---------------------------------------------------------------- by an arm's own rewards
 
 
+_MOST_FREE = 1_000_000  # numbers drawn from posteriors by rewards alone, of all arms together: some 20 ms
+
+
 def free_posterior(standing: Standing, arms: NDArray[np.int64]) -> tuple[Floats, Floats]:
     """Return the shapes of Beta posteriors, or means and standard deviations of Gaussian ones.
 
@@ -262,6 +265,21 @@ class Posterior(NamedTuple):
             first, second = (part[~drawn][:_MOST_COMPARED] for part in free_posterior(standing, order))
             chances *= _chances_below(means[:, 0], first, second, standing.rewards.family == "bernoulli")
         return float(chances.mean())
+
+    def top_certainty(self, standing: Standing, order: NDArray[np.int64], top: int) -> float:
+        """Return the share of the draws in which the first `top` arms of `order` are the best of all of them.
+
+        If not all of these arms were drawn, all are drawn from posteriors by their own rewards.
+        """
+        if np.isin(order, self.arms).all():
+            means = self.draws[:, np.searchsorted(self.arms, order)]
+        else:
+            first, second = free_posterior(standing, order)
+            rng, size = np.random.default_rng(0), (max(_MOST_FREE // len(order), 1), len(order))
+            is_coin = standing.rewards.family == "bernoulli"
+            means = rng.beta(first, second, size) if is_coin else rng.normal(first, second, size)
+        rest = means[:, top:].max(axis=1, initial=-np.inf)
+        return float((means[:, :top].min(axis=1) >= rest).mean())
 
     def with_leader(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return arms in the order of their means, but with the one to recommend first.
@@ -448,6 +466,18 @@ def certainty_of(learner: Learner, standing: Standing, order: NDArray[np.int64])
     if own.any():
         doubted = standing.with_pending(own, 0.0)
         certainty = min(certainty, kept.find(doubted).certainty(doubted, order))
+    return certainty
+
+
+def top_certainty_of(learner: Learner, standing: Standing, order: NDArray[np.int64], top: int) -> float:
+    """Return how likely the first `top` arms are the best of these, whatever their pending decisions pay."""
+    kept = _posteriors_of(learner)
+    certainty = kept.find(standing).top_certainty(standing, order, top)
+    own = np.zeros_like(standing.pending)
+    own[order[:top]] = standing.pending[order[:top]]
+    if own.any():
+        doubted = standing.with_pending(own, 0.0)
+        certainty = min(certainty, kept.find(doubted).top_certainty(doubted, order, top))
     return certainty
 
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lsdt._html import fields_card
+from lsdt._validation import checked_whole
 from lsdt.agent.anytime_intervals import intervals_of
-from lsdt.agent.posterior import certainty_of, posterior_of, standing_of
+from lsdt.agent.posterior import certainty_of, posterior_of, standing_of, top_certainty_of
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.agent.learner import Learner
-    from lsdt.agent.posterior import Posterior
+    from lsdt.agent.posterior import Posterior, Standing
     from lsdt.side_information import ArmId
 
 
@@ -127,6 +128,46 @@ class Recommendation(NamedTuple):
         return recommendation_card(self)
 
 
+class TopRecommendation(NamedTuple):
+    """The arms to recommend, of the arms that the agent plays on.
+
+    Attributes
+    ----------
+    arms : list of ArmEstimate
+        The arms, the best posterior mean first.
+    certainty : float
+        The posterior probability that they are the best ones: the share of the mean vectors, drawn given
+        relations and rewards, in which no other arm is above one of them. Their pending decisions count as 0
+        if that makes it less likely. Among very many arms, and without relations, means are drawn given each
+        arm's own rewards.
+    text : str
+        The same in a sentence.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> agent = lsdt.Agent(lsdt.SideInformation(3, arm_ids=["tea", "juice", "milk"]), policy="ts")
+    >>> for arm, mean in (("tea", .1), ("juice", .9), ("milk", .8)):
+    ...     for number in range(100):
+    ...         agent.observe(arm, float(number < 100 * mean))
+    >>> found = agent.best(top=2)
+    >>> found.arm_ids, found.certainty > .99
+    (['juice', 'milk'], True)
+    """
+
+    arms: list[ArmEstimate]
+    certainty: float
+    text: str
+
+    @property
+    def arm_ids(self) -> list[ArmId]:
+        """The arms."""
+        return [arm.arm_id for arm in self.arms]
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
+
 def arms_frame(agent: Held) -> pd.DataFrame:
     """Return a row per arm, as the next decision will find it; see `Agent.to_frame`."""
     with agent.held() as learner:
@@ -201,6 +242,36 @@ def _estimates(
     ]
 
 
+def top_recommendation(agent: Held, top: int) -> TopRecommendation:
+    """Return the arms to recommend; see `Agent.best`."""
+    with agent.held() as learner:
+        standing = standing_of(learner)
+        plays, n_told = learner.counts.copy(), learner.n_told
+    n_alive = len(standing.alive)
+    checked_whole(top, "top", 1, n_alive, ": the agent plays on so many arms")
+    found = posterior_of(learner, standing)
+    order = _by_mean(standing, found)
+    with agent.held():
+        arms = _estimates(learner, found, order[:top], plays)
+    certainty = top_certainty_of(learner, standing, order, top)
+    names = ", ".join(_called(learner, arm.arm_id) for arm in arms)
+    text = (
+        f"arms {names} after {counted(n_told, 'reward')}: the best {top} of {counted(n_alive, 'arm')} with "
+        f"probability {certainty:.0%}"
+    )
+    return TopRecommendation(arms, certainty, f"{text}, by {found.basis}" if found.basis else text)
+
+
+def _by_mean(standing: Standing, found: Posterior) -> NDArray[np.int64]:
+    """Return the arms in play, the largest posterior mean first; those of which nothing is known last."""
+    alive = standing.alive
+    means = found.mean[alive]
+    if standing.scores is not None:  # plain means say little under heavy tails
+        means = np.nan_to_num(standing.scores[alive], nan=-math.inf)
+    order: NDArray[np.int64] = alive[np.lexsort((-means, ~found.is_known[alive]))]
+    return order
+
+
 def recommendation(agent: Held, n_runners_up: int) -> Recommendation:
     """Return the arm to recommend; see `Agent.best`."""
     if isinstance(n_runners_up, bool) or not isinstance(n_runners_up, int) or n_runners_up < 0:
@@ -209,11 +280,7 @@ def recommendation(agent: Held, n_runners_up: int) -> Recommendation:
         standing = standing_of(learner)
         plays, n_told = learner.counts.copy(), learner.n_told
     found, alive = posterior_of(learner, standing), standing.alive
-    means = found.mean[alive]
-    if standing.scores is not None:  # plain means say little under heavy tails
-        means = np.nan_to_num(standing.scores[alive], nan=-math.inf)
-    # An arm of which nothing is known is no recommendation.
-    order = found.with_leader(alive[np.lexsort((-means, ~found.is_known[alive]))])
+    order = found.with_leader(_by_mean(standing, found))
     with agent.held():  # intervals that hold at all times may be of a later one
         best, *others = _estimates(learner, found, order[: n_runners_up + 1], plays)
     certainty = certainty_of(learner, standing, order)

@@ -18,25 +18,30 @@ from lsdt.agent.binary_format import encode_frame, own_errors, parse
 from lsdt.agent.cuts import n_cuts
 from lsdt.agent.decisions import Pending
 from lsdt.agent.epochs import epochs_of_array
+from lsdt.agent.floors import Floors, checked_floors
 from lsdt.agent.half_life import HalfLife, checked_half_life
 from lsdt.agent.learner import Learner, PriorTallies
+from lsdt.agent.revisions import RevisableReward, SettledTallies
+from lsdt.agent.units import KEY_BYTES, Assignment, UnitTable, assignment_of
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.kernel import RewardModel, Tail
 from lsdt.policies import MOST_ROUNDS, Policy, checked_horizon
-from lsdt.side_information import exact_array, side_as_arrays, side_of_arrays
+from lsdt.side_information import SideInformation, exact_array, side_as_arrays, side_of_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from lsdt.side_information import SideInformation
 
 MAGIC = b"LSDTAGNT"
 FORMAT = 5  # earlier ones belong to another random generator
 _TALLIES = ("counts", "sums", "squares")
 
 
-def to_bytes(learner: Learner) -> bytes:
-    """Return an agent as bytes; see `Agent.snapshot`."""
+def to_bytes(learner: Learner, units: UnitTable | None = None) -> bytes:
+    """Return an agent as bytes; see `Agent.snapshot`.
+
+    The units of an agent without a store go with it; those of others stay in the store, where they can be
+    erased.
+    """
     prior = learner.prior
     side_arrays, side = side_as_arrays(learner.side)
     arrays = {
@@ -50,6 +55,8 @@ def to_bytes(learner: Learner) -> bytes:
         **({} if learner.left_open is None else {"left_open": learner.left_open}),
         **({f"prior_{name}": getattr(prior, name) for name in _TALLIES} if prior else {}),
         **_order_as_arrays(learner),
+        **_settled_as_arrays(learner),
+        **_units_as_arrays(learner, units),
         **_fading_as_arrays(learner),
         **{f"side/{name}": array for name, array in side_arrays.items()},
     }
@@ -70,6 +77,10 @@ def to_bytes(learner: Learner) -> bytes:
         "merged": list(learner.merged),
         **({"prior": [prior.weight, prior.mark]} if prior else {}),
         **({} if learner.fading is None else {"forget": [*learner.fading.half_life, learner.fading.clock]}),
+        **({} if learner.floors is None else {"floors": list(learner.floors)}),
+        **({} if learner.revisions is None else {"replace_within": learner.revisions.within}),
+        **({} if learner.sticky is None else {"sticky": learner.sticky}),
+        **({} if units is None or not units.rows else {"unit_key": units.key.hex()}),
     }
     return encode_frame(MAGIC, FORMAT, head, arrays)
 
@@ -90,6 +101,57 @@ def _order_as_arrays(learner: Learner) -> dict[str, NDArray[Any]]:
     if learner.others is not None:
         arrays |= {"other_counts": learner.others[0], "other_sums": learner.others[1]}
     return arrays
+
+
+def _settled_as_arrays(learner: Learner) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {}
+    if learner.settled is not None:
+        arrays |= {"settled_counts": learner.settled.counts, "settled_sums": learner.settled.sums}
+    if learner.later:
+        arrays["later"] = np.array(sorted(learner.later), np.int64)
+    in_order = (
+        {number for arm, number, _ in learner.order.waiting() if arm < 0} if learner.pending.early else ()
+    )
+    early = learner.pending.early.difference(in_order)
+    if early:
+        arrays["closed_early"] = np.array(sorted(early), np.int64)
+    if learner.revisions is not None:
+        entries = learner.revisions.entries
+        rows = [(number, each.arm, each.time, each.counts) for number, each in entries.items()]
+        arrays["revisable"] = np.array(rows, np.int64).reshape(-1, 4)
+        arrays["revisable_rewards"] = np.array([each.reward for each in entries.values()], np.float64)
+    return arrays
+
+
+def _units_as_arrays(learner: Learner, units: UnitTable | None) -> dict[str, NDArray[Any]]:
+    if units is None or not units.rows:
+        return {}
+    found = [assignment_of(value) for value in units.rows.values()]
+    index = learner.side.index
+    return {
+        "unit_tokens": np.frombuffer(b"".join(units.rows), "<i8").astype(np.int64),
+        "unit_rows": np.array([(index(each.arm_id), each.number, each.time) for each in found], np.int64),
+        "unit_propensities": np.array(
+            [math.nan if each.propensity is None else each.propensity for each in found], np.float64
+        ),
+    }
+
+
+def _units(head: dict[str, Any], arrays: dict[str, NDArray[Any]], side: SideInformation) -> UnitTable:
+    """Return the units of an agent without a store."""
+    if "unit_key" not in head:
+        return UnitTable()
+    found = UnitTable(bytes.fromhex(head["unit_key"]))
+    tokens = exact_array(arrays, "unit_tokens", np.int64, (None,))
+    rows = exact_array(arrays, "unit_rows", np.int64, (len(tokens), 3))
+    shares = exact_array(arrays, "unit_propensities", np.float64, (len(tokens),))
+    if len(found.key) != KEY_BYTES or not ((rows[:, 0] >= 0) & (rows[:, 0] < side.n_arms)).all():
+        raise InvalidFile("this snapshot has units with unknown arms")
+    words = tokens.astype("<i8").tobytes()
+    for at, ((arm, number, time), share) in enumerate(zip(rows.tolist(), shares.tolist(), strict=True)):
+        made = Assignment(side.label(arm), number, time, None if math.isnan(share) else share)
+        found.rows[words[8 * at : 8 * at + 8]] = made.to_bytes()
+    return found
 
 
 def _fading_as_arrays(learner: Learner) -> dict[str, NDArray[Any]]:
@@ -135,12 +197,18 @@ def policy_of_data(data: dict[str, Any]) -> Policy:
 
 
 def from_bytes(blob: bytes) -> Learner:
-    """Return the agent of a snapshot; see `Agent.restore`."""
+    """Return the learner of a snapshot."""
+    return with_units(blob)[0]
+
+
+def with_units(blob: bytes) -> tuple[Learner, UnitTable]:
+    """Return the learner of a snapshot, and its units; see `Agent.restore`."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise InvalidFile(f"a snapshot is bytes; got {type(blob).__name__}")
     head, arrays = parse(bytes(blob), MAGIC, FORMAT)
     with own_errors():
-        return _learner(head, arrays)
+        learner = _learner(head, arrays)
+        return learner, _units(head, arrays, learner.side)
 
 
 def _learner(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
@@ -159,6 +227,7 @@ def _learner(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
             seed,
             buffer,
             forget=forget,
+            replace_within=_whole(head, "replace_within") if "replace_within" in head else None,
             is_auto=bool(head["auto"]),
             policy_reason=str(head["reason"]),
         )
@@ -178,12 +247,15 @@ def _learner(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
     learner.epochs = epochs_of_array(exact_array(arrays, "epochs", np.int64, (None, 3)), learner.next_number)
     learner.pending = _pending(arrays, learner, side)
     learner.retired = _retired(arrays, learner)
+    learner.floors = _floors(head, side)
+    learner.sticky = _whole(head, "sticky") if "sticky" in head else None
     learner.identity = str(head.get("agent", learner.identity))
     learner.merged = tuple(map(str, head.get("merged", ())))
     if "left_open" in arrays:
         learner.left_open = exact_array(arrays, "left_open", np.int64, (side.n_arms,)).copy()
         if not ((learner.left_open >= 0) & (learner.left_open <= MOST_ROUNDS)).all():
             raise InvalidFile("this snapshot has impossible numbers of open decisions of merged agents")
+    _take_settled(arrays, learner)
     _take_order(arrays, learner)
     _take_fading(head, arrays, learner)
     return learner
@@ -239,6 +311,59 @@ def _retired(arrays: dict[str, NDArray[Any]], learner: Learner) -> NDArray[np.bo
     return flags
 
 
+def _floors(head: dict[str, Any], side: SideInformation) -> Floors | None:
+    """Return the arms with a guaranteed share."""
+    if "floors" not in head:
+        return None
+    arms, shares, held_arm, held_share = head["floors"]
+    listed = zip(arms, shares, strict=True)
+    held = None if held_arm == -1 else {int(held_arm): held_share}
+    for arm in (*arms, *(held or ())):
+        if type(arm) is not int or not 0 <= arm < side.n_arms:
+            raise InvalidFile(f"this snapshot has a floor for an unknown arm: {arm!r}")
+    numbered = SideInformation(side.n_arms)
+    return checked_floors(numbered, dict(listed), held)
+
+
+def _take_settled(arrays: dict[str, NDArray[Any]], learner: Learner) -> None:
+    """Give a learner back the rewards that count for guarantees, and those that may be replaced."""
+    low, high = _range_of_rewards(learner)
+    if "settled_counts" in arrays:
+        size = (learner.side.n_arms,)
+        counts = exact_array(arrays, "settled_counts", np.int64, size).copy()
+        sums = exact_array(arrays, "settled_sums", np.float64, size).copy()
+        if not (
+            (counts >= 0) & (counts <= learner.counts) & (sums >= low * counts) & (sums <= high * counts)
+        ).all():
+            raise InvalidFile("this snapshot counts impossible final rewards")
+        learner.settled = SettledTallies(counts, sums)
+    if "later" in arrays:
+        learner.later = set(exact_array(arrays, "later", np.int64, (None,)).tolist())
+        if not all(number in learner.pending for number in learner.later):
+            raise InvalidFile("this snapshot has decisions of units that were never asked for")
+    if "closed_early" in arrays:
+        learner.pending.remember_closed(exact_array(arrays, "closed_early", np.int64, (None,)).tolist())
+    if learner.revisions is None:
+        return
+    rows = exact_array(arrays, "revisable", np.int64, (None, 4))
+    rewards = exact_array(arrays, "revisable_rewards", np.float64, (len(rows),))
+    for (number, arm, time, counts), reward in zip(rows.tolist(), rewards.tolist(), strict=True):
+        fits = 0 <= arm < learner.side.n_arms and 0 <= number < learner.next_number and low <= reward <= high
+        if not fits or number in learner.pending or number in learner.revisions.entries:
+            raise InvalidFile("this snapshot has impossible rewards that may be replaced")
+        learner.revisions.entries[number] = RevisableReward(arm, reward, time, bool(counts))
+
+
+def _open_in_order(learner: Learner) -> dict[int, int]:
+    """Return the arms of the decisions that are open in the order asked, by number."""
+    entries = learner.pending.entries()
+    found = {number: arm for number, arm, _ in entries if number not in learner.later}
+    if learner.revisions is not None:
+        told = learner.revisions.entries
+        found |= {number: each.arm for number, each in told.items() if each.counts}
+    return found
+
+
 def _take_order(arrays: dict[str, NDArray[Any]], learner: Learner) -> None:
     """Give a learner back its rewards in the order asked."""
     order, own, size = learner.order, learner.counts, (learner.side.n_arms,)
@@ -258,7 +383,7 @@ def _take_order(arrays: dict[str, NDArray[Any]], learner: Learner) -> None:
         raise InvalidFile("this snapshot has other rewards in the order asked than it counts")
     order.counts, order.sums = counts.tolist(), sums.tolist()
     order.cut_sums = _cut_sums(arrays, counts)
-    order.wait(waiting, set(learner.pending.numbers()))
+    order.wait(waiting, set(_open_in_order(learner)))
     learner.pending.remember_closed([number for arm, number, _ in waiting if arm < 0])
 
 
@@ -272,7 +397,7 @@ def _waiting(arrays: dict[str, NDArray[Any]], learner: Learner) -> list[Waiting]
     rewards = exact_array(arrays, "waiting_rewards", np.float64, (len(places),))
     columns = (places[:, 0].tolist(), places[:, 1].tolist(), rewards.tolist())
     plays = [Waiting(*play) for play in zip(*columns, strict=True)]
-    pending = {number: arm for number, arm, _ in learner.pending.entries()}
+    pending = _open_in_order(learner)
     low, high = _range_of_rewards(learner)
     last, n_behind, fits = -1, 0, len(np.unique(places[:, 1])) == len(places)
     for arm, number, reward in plays:

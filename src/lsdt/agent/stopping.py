@@ -13,8 +13,9 @@ import numpy as np
 
 from lsdt._validation import checked_share_inside
 from lsdt.agent.anytime_intervals import before_open_decisions
+from lsdt.agent.top_stopping import TopStopping
 from lsdt.errors import Unsupported, counted
-from lsdt.policies import Ahead, StoppingRule, tolerance_of
+from lsdt.policies import Ahead, StoppingRule, TopStoppingRule, tolerance_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,10 +32,11 @@ _MOST_OPEN = 0.05
 
 
 class _Rules:
-    """The rules of a learner by tolerance: bounds among the candidates take a while, and stay the same."""
+    """The rules of a learner: bounds among the candidates take a while, and stay the same."""
 
     def __init__(self) -> None:
         self._made: dict[float | None, StoppingRule] = {}
+        self._made_for_top: dict[tuple[float, int | str], TopStoppingRule] = {}
         self._lock = Lock()  # who comes while one is made waits for it
 
     def find(self, learner: Learner, tolerance: float | None) -> StoppingRule:
@@ -43,6 +45,14 @@ class _Rules:
             if tolerance not in self._made:
                 self._made[tolerance] = StoppingRule(learner.side, learner.rewards, tolerance)
             return self._made[tolerance]
+
+    def find_for_top(self, learner: Learner, tolerance: float, top: int | str) -> TopStoppingRule:
+        """Return the rule for the best `top` arms, or all within the tolerance."""
+        with self._lock:
+            if (tolerance, top) not in self._made_for_top:
+                rule = TopStoppingRule(learner.side, learner.rewards, tolerance, top)
+                self._made_for_top[tolerance, top] = rule
+            return self._made_for_top[tolerance, top]
 
 
 _RULES: WeakKeyDictionary[Learner, _Rules] = WeakKeyDictionary()
@@ -70,11 +80,12 @@ class Stopping:
     arm_id : str or int
         The leader: the arm to name.
     delta : float
-        The level reached: the leader is known but for this probability, however often one looks.
+        The level reached: the leader is known but for this probability, however often one looks. The risk of
+        arms that were beaten in a log (`Beaten.risk`) adds to it.
     pending : int
-        How many decisions have no reward yet, of the arms that may be the best. Rewards in [0, 1] count at
-        their worst until they are told; others do not count. Decisions that agents had open when they were
-        merged are among them, for good.
+        How many decisions have no reward yet, or one that may still be replaced, of the arms that may be the
+        best. Rewards in [0, 1] count at their worst until they are final; others do not count. Decisions that
+        agents had open when they were merged are among them, for good.
     tolerance : float
         How far below the best arm the leader may lie.
     evidence, needed : float
@@ -108,12 +119,15 @@ class Stopping:
         pending: NDArray[np.int64],
         likely: tuple[NDArray[np.int64], NDArray[np.float64]],
         left_open: NDArray[np.int64] | None = None,
+        *,
+        is_revisable: bool = False,
     ) -> None:
         self._side, self._rule, self._level = side, rule, level
         self._counts, self._sums, self._pending, self._likely = counts, sums, pending, likely
         self._verdict: Verdict = rule.judge(counts, sums, pending)
         self.tolerance, self.note = rule.tolerance, rule.note
         self.pending = int(pending[rule.arms].sum())
+        self._missing = "final reward" if is_revisable else "reward"
         self._n_left_open = 0 if left_open is None else int(left_open[rule.arms].sum())
 
     @property
@@ -186,7 +200,7 @@ class Stopping:
             return Ahead(0)
         if self._rule.is_bounded and self.pending > _MOST_OPEN * self._counts.sum():
             number = counted(self.pending, "decision")
-            return Ahead(None, f"{number} without a reward yet may change it by much")
+            return Ahead(None, f"{number} without a {self._missing} yet may change it by much")
         return self._rule.tries_to_go(*self._likely, self._level)
 
     @property
@@ -219,7 +233,7 @@ class Stopping:
     def text(self) -> str:
         """The same in a sentence."""
         plays = counted(int(self._counts.sum()), "reward")
-        note = "".join(f"; {each}" for each in (self.about_pending, self.note) if each)
+        note = "".join(f"; {each}" for each in (self.about_pending, self.about_beaten, self.note) if each)
         if self.stop:
             return (
                 f"arm {self.arm_id!r} is within {self.tolerance:g} of the best, but for a probability of "
@@ -232,6 +246,16 @@ class Stopping:
         )
 
     @property
+    def about_beaten(self) -> str:
+        """What arms that were beaten in a log add to the risk; empty without any."""
+        if self._side.beaten is None:
+            return ""
+        return (
+            "arms that were beaten in a log are left out, which loses the best one with a further "
+            f"probability of at most {self._side.beaten.risk:g}"
+        )
+
+    @property
     def about_pending(self) -> str:
         """What pending decisions do to the answer, and what to do about them; empty without any."""
         if not self.pending or math.isinf(self.evidence):
@@ -239,10 +263,11 @@ class Stopping:
         number = counted(self.pending, "decision")
         if not self._rule.is_bounded:
             have = "has" if self.pending == 1 else "have"
-            return f"{number} {have} no reward yet, and this holds if no reward is late because of what it is"
+            missing = f"{number} {have} no {self._missing} yet"
+            return f"{missing}, and this holds if no reward is late because of what it is"
         if self.stop:
-            return f"{number} without a reward yet cannot change that"
-        what = f"{number} without a reward yet, counted at the worst"
+            return f"{number} without a {self._missing} yet cannot change that"
+        what = f"{number} without a {self._missing} yet, counted at the worst"
         what += ", alone hold it up" if self.held_up else ", may hold it up"
         if self._n_left_open:
             what += f" ({self._n_left_open:,} were open when their agents were merged, and stay so)"
@@ -264,9 +289,9 @@ def likely_tallies(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.floa
     clicks are told at once, and their absence later. Where no reward comes before it, pending decisions count
     as 0; arms without any reward stay so. Of unbounded rewards nothing is guessed.
     """
-    counts, sums, pending = learner.counts, learner.sums, learner.open_counts()
+    (counts, sums), pending = learner.settled_tallies(), learner.unsettled_counts()
     if learner.rewards.family != "bernoulli" or not pending.any():
-        return counts.copy(), sums.copy()
+        return counts, sums
     before, paid = before_open_decisions(learner)
     after = np.where(counts > 0, counts + pending, 0)
     means = paid / np.maximum(before, 1)
@@ -288,6 +313,37 @@ def stopping(
     Nothing else that ever changes is read of the learner, so that it may go on learning meanwhile: the rule
     takes long to make, and may have to be compiled.
     """
+    level, width, rules = _checked(learner, counts, sums, delta, tolerance)
+    rule = rules.find(learner, width)
+    left_open, is_revisable = learner.left_open, learner.revisions is not None
+    return Stopping(
+        learner.side, rule, level, counts, sums, pending, likely, left_open, is_revisable=is_revisable
+    )
+
+
+def top_stopping(
+    learner: Learner,
+    counts: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    pending: NDArray[np.int64],
+    delta: float,
+    tolerance: float | None,
+    top: int | str,
+) -> TopStopping:
+    """Return whether the best arms are known; arrays are copies, as for `stopping`."""
+    level, width, rules = _checked(learner, counts, sums, delta, tolerance)
+    rule = rules.find_for_top(learner, width, top)
+    return TopStopping(learner.side, rule, level, counts, sums, pending)
+
+
+def _checked(
+    learner: Learner,
+    counts: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    delta: float,
+    tolerance: float | None,
+) -> tuple[float, float, _Rules]:
+    """Return the level, the tolerance and the rules of a learner, or say why it is never known."""
     if learner.fading is not None:
         raise Unsupported(
             "which arm is the best is known for good only where means stay as they are, and this agent "
@@ -296,6 +352,4 @@ def stopping(
     level = checked_share_inside(delta, "delta")
     width = tolerance_of(learner.side, tolerance, counts, sums)
     with _RULES_LOCK:
-        rules = _RULES.setdefault(learner, _Rules())
-    rule = rules.find(learner, width)
-    return Stopping(learner.side, rule, level, counts, sums, pending, likely, learner.left_open)
+        return level, width, _RULES.setdefault(learner, _Rules())

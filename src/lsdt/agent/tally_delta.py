@@ -35,7 +35,10 @@ class TallyDelta(NamedTuple):
     agents : tuple of str
         Who was told, by identity.
     open : array of int
-        How many decisions of every arm had no reward yet. What was told may be a biased sample without them.
+        How many decisions of every arm had no final reward yet. What was told may be a biased sample without
+        them.
+    settled : pair of arrays, or None
+        Count and sum of each arm's rewards that count for guarantees; None where all do.
     """
 
     tallies: list[NDArray[Any]]
@@ -43,18 +46,28 @@ class TallyDelta(NamedTuple):
     n_told: int
     agents: tuple[str, ...]
     open: NDArray[np.int64]
+    settled: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
 
     def renumber(self, places: NDArray[np.int64], n_arms: int) -> TallyDelta:
         """Return a copy with arms renumbered by `places`, among `n_arms`."""
         tallies, left = ([renumber_tally(part, places, n_arms) for part in parts] for parts in self[:2])
-        return TallyDelta(tallies, left, self.n_told, self.agents, renumber_tally(self.open, places, n_arms))
+        settled = None
+        if self.settled is not None:
+            counts, sums = (renumber_tally(part, places, n_arms) for part in self.settled)
+            settled = counts, sums
+        still_open = renumber_tally(self.open, places, n_arms)
+        return TallyDelta(tallies, left, self.n_told, self.agents, still_open, settled)
 
     def plus(self, other: TallyDelta) -> TallyDelta:
         """Return the sum of both."""
         tallies = [a + b for a, b in zip(self.tallies, other.tallies, strict=True)]
         left = [a + b for a, b in zip(self.left, other.left, strict=True)]
         agents, n_told = self.agents + other.agents, self.n_told + other.n_told
-        return TallyDelta(tallies, left, n_told, agents, self.open + other.open)
+        settled = None
+        if self.settled is not None or other.settled is not None:
+            mine, theirs = (each.settled or (each.tallies[0], each.tallies[1]) for each in (self, other))
+            settled = mine[0] + theirs[0], mine[1] + theirs[1]
+        return TallyDelta(tallies, left, n_told, agents, self.open + other.open, settled)
 
     def to_bytes(self) -> bytes:
         """Return the tallies as the data of an event; arms without any are left out."""
@@ -62,6 +75,8 @@ class TallyDelta(NamedTuple):
         arrays: dict[str, NDArray[Any]] = {"arms": arms, "open": self.open[arms]}
         arrays |= {name: part[arms] for name, part in zip(_TALLIES, self.tallies, strict=True)}
         arrays |= {f"left_{name}": part[arms] for name, part in zip(_TALLIES, self.left, strict=True)}
+        if self.settled is not None:
+            arrays |= {"settled_counts": self.settled[0][arms], "settled_sums": self.settled[1][arms]}
         return encode_frame(MAGIC, _FORMAT, {"told": self.n_told, "agents": list(self.agents)}, arrays)
 
 
@@ -82,8 +97,11 @@ def tally_delta_of_bytes(data: bytes | None, n_arms: int) -> TallyDelta:
         if not ((arms >= 0) & (arms < n_arms)).all() or len(np.unique(arms)) < len(arms):
             raise InvalidFile("the log merges rewards for unknown arms")
         parts: list[NDArray[Any]] = []
-        for name in (*_TALLIES, *(f"left_{name}" for name in _TALLIES), "open"):
-            kind = np.int64 if name in ("counts", "open") else np.float64
+        names = (*_TALLIES, *(f"left_{name}" for name in _TALLIES), "open")
+        if "settled_counts" in arrays:
+            names += ("settled_counts", "settled_sums")
+        for name in names:
+            kind = np.int64 if name in ("counts", "open", "settled_counts") else np.float64
             values = exact_array(arrays, name, kind, (len(arms),))
             least = 0.0 if name.endswith(("counts", "open")) else -math.inf
             if not ((values >= least) & (np.abs(values) <= MOST_ROUNDS * LARGEST_REWARD**2)).all():
@@ -92,4 +110,6 @@ def tally_delta_of_bytes(data: bytes | None, n_arms: int) -> TallyDelta:
         n_told = head["told"]
         if isinstance(n_told, bool) or not isinstance(n_told, int) or not 0 <= n_told <= MOST_ROUNDS:
             raise InvalidFile(f"the log merges {n_told!r} rewards")
-        return TallyDelta(parts[:3], parts[3:6], n_told, tuple(map(str, head["agents"])), parts[6])
+        settled = (parts[7], parts[8]) if len(parts) > 7 else None
+        agents = tuple(map(str, head["agents"]))
+        return TallyDelta(parts[:3], parts[3:6], n_told, agents, parts[6], settled)

@@ -3,8 +3,8 @@
 `candidate_set` is the entry point, `options` its options. A method returns an `outcome`, which becomes the
 `result`; `reasons` classifies why each arm is out. `proofs` let anyone check the answer, and `minimise` makes
 them small. Each method has a folder: `complete/` (an order of all arms), `triangles/`, `propagation/`,
-`search/`, and `out_of_core/` for pairs in an engine. `seriation` places arms on a line when relations may be
-wrong.
+`search/`, `top/` (for the best m), and `out_of_core/` for pairs in an engine. `seriation` places arms on a
+line when relations may be wrong.
 
 Other folders import from here: `find_anchors` and `proper_order` for complete information,
 `candidate_classes` for many problems with complete information at once, `mutual_bounds` for how far arms lie

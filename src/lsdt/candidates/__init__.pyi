@@ -36,6 +36,7 @@ from .seriation import (
     known_rows as known_rows,
     lay_out as lay_out,
 )
+from .top.readings import nothing_known as nothing_known, read_bounds as read_bounds
 from .triangles.conflict import Conflict as Conflict
 from .triangles.range_pairs import read_ranges as read_ranges
 from .triangles.rule import triangle_survivors as triangle_survivors

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt._progress import progress_of
 from lsdt._validation import checked_jobs, checked_word
+from lsdt.candidates.beaten_arms import without_beaten
 from lsdt.candidates.complete.anchors import find_by_anchors
 from lsdt.candidates.options import USUAL, Options, checked_options
 from lsdt.candidates.out_of_core.method import find_in_engine
@@ -18,8 +19,10 @@ from lsdt.candidates.propagation.parts import find_by_parts
 from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.search.exact import find_exact
 from lsdt.candidates.search.probing import find_probing
+from lsdt.candidates.top.method import find_top_by_order, find_top_by_propagation
+from lsdt.candidates.top.positions import find_by_positions
 from lsdt.candidates.triangles.method import find_triangles
-from lsdt.errors import ContradictionWarning
+from lsdt.errors import ContradictionWarning, Unsupported
 from lsdt.kernel import compile_seconds
 from lsdt.side_information import SideInformation
 
@@ -40,6 +43,13 @@ METHODS: dict[str, Callable[[SideInformation, Options], Outcome]] = {
     "exact": find_exact,
 }
 CHOICES = ("auto", "paper", *METHODS)
+# The same for the best m, m > 1; the others go by whether one arm can be the best.
+TOP_METHODS: dict[str, Callable[[SideInformation, Options], Outcome]] = {
+    "order": find_top_by_order,
+    "anchors": find_by_positions,
+    "triangles": find_triangles,
+    "propagation": find_top_by_propagation,
+}
 # From where to where each stage moves the progress bar: rough shares of the usual time.
 _PARTS = {"arms (intervals)": (0.0, 0.2), "arms (closure)": (0.2, 0.6), "arms (probing)": (0.6, 1.0)}
 _ENGINE_PARTS = {"parts": (0.0, 0.8), "arms (intervals)": (0.8, 0.85), "arms (closure)": (0.85, 1.0)}
@@ -48,6 +58,7 @@ _ENGINE_PARTS = {"parts": (0.0, 0.8), "arms (intervals)": (0.8, 0.85), "arms (cl
 def candidate_set(
     side: SideInformation | LazyPairs | Any,
     method: str = "auto",
+    top: int = 1,
     max_wrong: int | str = 0,
     timeout: float | None = None,
     *,
@@ -56,7 +67,10 @@ def candidate_set(
     n_jobs: int | None = None,
     progress: bool | Callable[[float], None] | None = None,
 ) -> CandidateSet:
-    """Find the arms that can be the best; every other arm is excluded for a stated reason.
+    """Find the arms that can be the best, or among the best `top`; all others are out for a stated reason.
+
+    Relations exclude arms by the method that is asked for. Arms that were beaten in a log
+    (`SideInformation.beaten`) are excluded by every method.
 
     Parameters
     ----------
@@ -82,11 +96,16 @@ def candidate_set(
           deep; for instances made to be hard.
         - ``'exact'``: in addition, decide every remaining arm by search, for up to 1,000 arms, partial or
           complete; ``notes`` say how many are undecided, if any.
+    top : int
+        Find the arms that can be among the best so many: an arm is out when at least `top` arms lie strictly
+        above it in every assignment of means. ``'auto'``, ``'paper'``, ``'order'``, ``'anchors'``,
+        ``'triangles'`` and ``'propagation'`` take more than 1. The other methods, pairs in an engine,
+        `n_jobs` and ``max_wrong='auto'`` refuse it.
     max_wrong : int or 'auto'
         For triangles: how many relations may be wrong without losing the best arm. To tolerate r of them,
-        r + 1 disjoint dissimilar pairs must exclude an arm. ``'auto'`` takes the smallest number that leaves
-        a candidate (at least 1 if some relation is provably wrong) and reports it in ``notes``; it does not
-        know how many are wrong.
+        r + 1 disjoint dissimilar pairs must exclude an arm (r + m for the best m). ``'auto'`` takes the
+        smallest number that leaves a candidate (at least 1 if some relation is provably wrong) and reports it
+        in ``notes``; it does not know how many are wrong.
     timeout : float, optional
         Seconds that ``'propagation'``, ``'probing'`` and ``'exact'`` may take; work on an arm that has begun
         is finished. Arms not examined in time stay, and ``notes`` say how many. By default there is no limit
@@ -133,10 +152,14 @@ def candidate_set(
     less than epsilon below it, hence be similar.
     """
     checked_word(method, "method", CHOICES)
-    options = checked_options(max_wrong, timeout, wrong_rate, risk)
+    options = checked_options(max_wrong, timeout, wrong_rate, risk, top)
     jobs = None if n_jobs is None else checked_jobs(n_jobs)
     pairs = None if isinstance(side, SideInformation) else _pairs_in_engine(side)
     if pairs is not None:
+        if options.top > 1:
+            raise Unsupported(
+                f"pairs that stay in an engine are searched for the best arm only; got top={top}"
+            )
         with progress_of(progress, _ENGINE_PARTS):
             return find_in_engine(pairs, method, options)
     check_side_information(side)
@@ -144,14 +167,31 @@ def candidate_set(
     chosen = method_for(side, method, options)
     started = perf_counter()
     with compile_seconds() as compiling, progress_of(progress, _PARTS):
-        if chosen == "propagation" and jobs is not None:
+        if options.top > 1:
+            outcome = _method_for_top(chosen, options, jobs)(side, options)
+        elif chosen == "propagation" and jobs is not None:
             outcome = find_by_parts(side, options, jobs)
         else:
             outcome = METHODS[chosen](side, options)
+        outcome = without_beaten(outcome, options.top)
     found = CandidateSet(chosen, outcome, perf_counter() - started - compiling.seconds)
     if found.conflict is not None:
         warnings.warn(found.notes[0], ContradictionWarning, stacklevel=2)
     return found
+
+
+def _method_for_top(
+    method: str, options: Options, jobs: int | None
+) -> Callable[[SideInformation, Options], Outcome]:
+    """Return the method for the best m, or say which there are."""
+    if method not in TOP_METHODS:
+        raise Unsupported(
+            f"the method {method!r} finds arms that can be the best, not the best {options.top}; use "
+            "'propagation', 'order', 'anchors' or 'triangles', or leave method out"
+        )
+    if jobs is not None:
+        raise Unsupported(f"n_jobs shares the search for the best arm; leave it out with top={options.top}")
+    return TOP_METHODS[method]
 
 
 def _pairs_in_engine(value: Any) -> LazyPairs | None:

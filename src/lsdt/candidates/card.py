@@ -27,6 +27,7 @@ from lsdt._html import (
     remarks,
     share_bar,
 )
+from lsdt.candidates.proofs import claim
 from lsdt.candidates.reasons import reasons_of
 from lsdt.candidates.triangles.conflict import in_words
 from lsdt.errors import counted
@@ -53,7 +54,7 @@ def candidate_set_card(found: CandidateSet, n_arms: int) -> Html:
     classes = f" in {n_classes:,} classes" if n_classes > 1 else ""
     return card(
         "CandidateSet",
-        f"{n_left:,} of {counted(n_arms, 'arm')} {found.verb} the best{classes}",
+        f"{n_left:,} of {counted(n_arms, 'arm')} {found.claim}{classes}",
         share_bar(_shares(found, n_arms)),
         name_list(few, n_left),
         facts(
@@ -73,12 +74,12 @@ def _shares(found: CandidateSet, n_arms: int) -> list[tuple[str, float, str | No
     shades = (ORANGE, PURPLE, "#c08a00", "#3fa3a3", "#8c8c8c")
     stages = [stage for stage in found.stages if stage.excluded]
     if found.conflict is not None or sum(stage.excluded for stage in stages) != n_arms - len(found):
-        return [(f"{found.verb} the best", len(found), BLUE), ("cannot", n_arms - len(found), None)]
+        return [(f"{found.claim}", len(found), BLUE), ("cannot", n_arms - len(found), None)]
     out: list[tuple[str, float, str | None]] = [
         (f"out by {stage.name}", stage.excluded, shades[min(at, len(shades) - 1)])
         for at, stage in enumerate(stages)
     ]
-    return [(f"{found.verb} the best", len(found), BLUE), *out]
+    return [(f"{found.claim}", len(found), BLUE), *out]
 
 
 def _reasons(found: CandidateSet, n_arms: int) -> Html:
@@ -99,7 +100,7 @@ def _reasons(found: CandidateSet, n_arms: int) -> Html:
 
 def explanation_card(why: Explanation) -> Html:
     """Return a card: the argument, a graph of its relations, the means if there are any, a folded table."""
-    lead = f"arm {why.side.show(why.arm)} {'may be' if why.is_candidate else 'cannot be'} the best"
+    lead = f"arm {why.side.show(why.arm)} {'may be' if why.is_candidate else 'cannot be'} {claim(why.top)}"
     relations = why.relations
     means = "" if why.means is None else facts({"means that make it the best": why.means})
     return card(

@@ -15,6 +15,7 @@ class Options(NamedTuple):
     timeout: float | None = None
     wrong_rate: float | None = None
     risk: float = 0.01
+    top: int = 1
 
     def refuse_wrong_relations(self, why: str, instead: str, accepted: tuple[int | str, ...] = (0,)) -> None:
         """Refuse options for wrong relations; for methods that rely on every relation."""
@@ -32,10 +33,16 @@ class Options(NamedTuple):
 USUAL = Options()
 
 
-def checked_options(max_wrong: Any, timeout: Any, wrong_rate: Any, risk: Any) -> Options:
+def checked_options(max_wrong: Any, timeout: Any, wrong_rate: Any, risk: Any, top: Any = 1) -> Options:
     """Return the options; raise `InvalidInput` if one is wrong."""
     if not (isinstance(max_wrong, str) and max_wrong == "auto"):
         max_wrong = checked_whole(max_wrong, "max_wrong", 0, meaning=", or 'auto'")
+    top = checked_whole(top, "top", 1, meaning=": among how many of the best an arm must be able to be")
+    if top > 1 and max_wrong == "auto":
+        raise InvalidInput(
+            f"max_wrong='auto' goes by whether an arm can be the best, and top={top} asks for more of them; "
+            "give a number of wrong relations, such as max_wrong=1"
+        )
     if timeout is not None:
         timeout = checked_positive(timeout, "timeout", ", in seconds, or None for no limit")
     if risk is not None and wrong_rate is None:
@@ -53,4 +60,5 @@ def checked_options(max_wrong: Any, timeout: Any, wrong_rate: Any, risk: Any) ->
         timeout,
         None if wrong_rate is None else checked_share(wrong_rate, "wrong_rate"),
         0.01 if risk is None else checked_share(risk, "risk"),
+        top,
     )

@@ -83,6 +83,8 @@ class Outcome:
         How many relations may be wrong without losing the best arm.
     classes : Classes or None
         Classes of interchangeable candidates, for complete information.
+    top : int
+        Among how many of the best an arm must be able to be.
     derivation : Propagation or None
         The constraints and orders that propagation found, so that `mutual_bounds` can reuse them.
     """
@@ -97,6 +99,7 @@ class Outcome:
     max_wrong: int = 0
     classes: Classes | None = None
     derivation: Propagation | None = None
+    top: int = 1
 
     def __post_init__(self) -> None:
         self.arms.flags.writeable = False

@@ -17,6 +17,7 @@ import numpy as np
 
 from lsdt._html import fields_card
 from lsdt._validation import check_kind
+from lsdt.errors import counted
 from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ class Step(NamedTuple):
         zero. Two of these end an argument that also holds reflected: the arm in question has one arm above
         it and one below it in either reflection. Better pairs and ranges have a direction: with them, one of
         the last two steps takes the supposition as it stands and the other takes it reversed; a single last
-        step needs neither.
+        step needs neither. For the best m, there are m of these steps up and m down (with better pairs and
+        ranges, m for each reflection), to different arms.
     above, below : str or int
         The arms of the pair, by id (or index when there are no ids).
     apart : float
@@ -166,6 +168,8 @@ class Explanation:
     steps : tuple of Step
         The argument step by step (for ``'order'``, and for ``'propagation'`` where it takes more than a
         triangle).
+    top : int
+        Among how many of the best the arm may be, or cannot be.
 
     Examples
     --------
@@ -185,6 +189,7 @@ class Explanation:
     rests_on: tuple[tuple[int, int], ...] = field(default=(), repr=False)
     steps: tuple[Step, ...] = field(default=(), repr=False)
     listed: tuple[Relation, ...] = field(default=(), repr=False)
+    top: int = field(default=1, repr=False)
 
     @property
     def arm_id(self) -> ArmId:
@@ -264,9 +269,16 @@ def threshold_relations(side: SideInformation, first: int, second: int) -> list[
 
 
 def best_means(
-    side: SideInformation, arm: int, coordinates: NDArray[np.float64], size: float | None = None
+    side: SideInformation,
+    arm: int,
+    coordinates: NDArray[np.float64],
+    size: float | None = None,
+    top: int = 1,
 ) -> Explanation:
-    """Explain a candidate by means that make it the best; `size` is the unit of thresholds and ranges."""
+    """Explain a candidate by means that put fewer than `top` arms above it.
+
+    `size` is the unit of thresholds and ranges.
+    """
     # An epsilon near the limits of floats leaves no room for means: use 1, as for an unknown epsilon.
     is_usable = side.epsilon is not None and _SMALLEST < side.epsilon < _LARGEST
     unit = side.epsilon if is_usable and side.epsilon is not None else 1.0
@@ -280,14 +292,40 @@ def best_means(
         f"arm {side.label(arm)!r} may be the best: there are means that satisfy every relation and give it "
         f"the largest, {means[arm]:.6g} with the smallest at 0 ({scale})."
     )
+    if top > 1:
+        n_above = int((means > means[arm]).sum())
+        few = "no arm" if n_above == 0 else counted(n_above, "arm")
+        text = (
+            f"arm {side.label(arm)!r} may be {claim(top)}: there are means that satisfy every relation and "
+            f"put {few} above it; its own is {means[arm]:.6g}, the smallest 0 ({scale})."
+        )
     return Explanation(side, arm, True, text, means=means)
 
 
+def claim(top: int) -> str:
+    """Return what a candidate may be."""
+    return "the best" if top == 1 else f"among the best {top}"
+
+
+def names_of(side: SideInformation, arms: Sequence[int]) -> str:
+    """Return the names of arms for a sentence."""
+    *some, last = (repr(side.label(arm)) for arm in arms)
+    return f"{', '.join(some)} and {last}" if some else last
+
+
 def explain_triangles(
-    side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
+    side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int, top: int = 1
 ) -> Explanation:
     """Explain by Proposition 1 why an arm is excluded: two arms similar to it are dissimilar."""
     name, (first, second) = repr(side.label(arm)), pairs[0]
+    if top > 1:
+        text = (
+            f"arm {name} cannot be among the best {top}: it is similar to {named_pairs(side, pairs)}. Of "
+            "each two, which are dissimilar, one lies above it: were both below, they would lie less than "
+            "epsilon below it, hence be similar."
+        )
+        text += spare_pairs(wanted - top)
+        return Explanation(side, arm, False, text, tuple(pairs), rests_on=triangle_pairs(arm, pairs))
     text = (
         f"arm {name} cannot be the best: it is similar to {side.label(first)!r} and {side.label(second)!r}, "
         f"which are dissimilar. Were {name} the best, both would lie less than epsilon below it, hence be "
@@ -304,6 +342,19 @@ def same_argument(side: SideInformation, pairs: list[tuple[int, int]], wanted: i
     named = [f"{side.label(first)!r} and {side.label(second)!r}" for first, second in pairs[1:]]
     wrong = "a wrong relation" if wanted == 2 else f"{wanted - 1} wrong relations"
     return f" The same argument works with {'; with '.join(named)}, so {wrong} could not undo it."
+
+
+def named_pairs(side: SideInformation, pairs: list[tuple[int, int]]) -> str:
+    """Return the names of pairs for a sentence."""
+    return "; to ".join(names_of(side, pair) for pair in pairs)
+
+
+def spare_pairs(n_spare: int) -> str:
+    """Return a sentence on pairs beyond those that it takes; empty if there are none."""
+    if n_spare == 0:
+        return ""
+    wrong = "A wrong relation" if n_spare == 1 else f"{n_spare} wrong relations"
+    return f" {wrong} could not undo it: there are {n_spare} more of these pairs than it takes."
 
 
 def triangle_pairs(arm: int, pairs: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:

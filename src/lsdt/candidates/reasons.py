@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.result import CandidateSet
 
-CANDIDATE, COMPLETE, ORDER, TRIANGLE, BETWEEN, DERIVED = range(6)
+CANDIDATE, COMPLETE, ORDER, TRIANGLE, BETWEEN, DERIVED, BEATEN = range(7)
 NAMES = (
     "candidate",
     "it lies inside the order of all arms",
@@ -19,6 +19,7 @@ NAMES = (
     "two arms similar to it are dissimilar",
     "it lies between two others",
     "a longer derivation",
+    "another arm beat it in a log",
 )
 
 
@@ -49,4 +50,4 @@ def reasons_of(found: CandidateSet) -> Reasons:
     ['candidate', 'two arms similar to it are dissimilar', 'candidate', 'another arm is known to be better']
     """
     kinds = found._outcome.kinds
-    return Reasons(kinds, np.isin(kinds, (COMPLETE, TRIANGLE)))
+    return Reasons(kinds, np.isin(kinds, (COMPLETE, TRIANGLE, BEATEN)))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
+from lsdt.candidates.proofs import claim
+from lsdt.errors import InvalidInput, Unsupported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class CandidateSet:
-    """The arms that can be the best, and why.
+    """The arms that can be the best, or among the best `top`, and why.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class CandidateSet:
 
     @property
     def max_wrong(self) -> int:
-        """How many relations may be wrong without losing the best arm."""
+        """How many relations may be wrong without losing the best arm, or one of the best `top`."""
         return self._outcome.max_wrong
 
     @property
@@ -102,6 +103,16 @@ class CandidateSet:
         return None if self.conflict is None else self.conflict.suggestion
 
     @property
+    def top(self) -> int:
+        """Among how many of the best the candidates may be; 1 for the best arm."""
+        return self._outcome.top
+
+    @property
+    def claim(self) -> str:
+        """What candidates can be, in words: ``'can be the best'``, ``'may be among the best 3'``."""
+        return f"{self.verb} {claim(self.top)}"
+
+    @property
     def verb(self) -> str:
         """``'can be'`` the best when the answer is exact, else ``'may be'``."""
         return "can be" if self._outcome.is_exact else "may be"
@@ -127,6 +138,7 @@ class CandidateSet:
         >>> lsdt.candidate_set(side).bounds(0)
         GapBounds(lower=array([0., 0., 1.]), upper=array([ 0.,  1., inf]))
         """
+        self._check_bounds()
         index = self.side.index(arm)
         if not self._has(index):
             raise InvalidInput(
@@ -143,7 +155,15 @@ class CandidateSet:
     @cached_property
     def mutual_bounds(self) -> MutualBounds:
         """Bounds on the gaps among the candidates as sparse rows; row i assumes that candidate i is best."""
+        self._check_bounds()
         return self._outcome.mutual_bounds()
+
+    def _check_bounds(self) -> None:
+        if self.top > 1:
+            raise Unsupported(
+                f"bounds are on gaps below the best arm, and these may be among the best {self.top}; "
+                "ask for the candidates with top=1"
+            )
 
     def explain(self, arm: ArmId) -> Explanation:
         """Explain why an arm is excluded, with a witness that can be checked, or why it may be the best.
@@ -159,6 +179,8 @@ class CandidateSet:
         """Explain an arm, given by index, in a text that shows titles."""
         reason = self._outcome.reason(arm)
         why = reason.explain(self.side)
+        if self.top > 1:
+            why = replace(why, top=self.top)
         if self._shown is self.side:
             return why
         return replace(why, text=reason.explain(self._shown).text)
@@ -215,7 +237,8 @@ class CandidateSet:
         return place < len(self.arms) and int(self.arms[place]) == index
 
     def __repr__(self) -> str:
-        return f"CandidateSet({len(self)} of {self.side.n_arms:,} arms, method={self.method!r})"
+        top = "" if self.top == 1 else f", top={self.top}"
+        return f"CandidateSet({len(self)} of {self.side.n_arms:,} arms, method={self.method!r}{top})"
 
     def _repr_html_(self) -> str:
         from lsdt.candidates.card import candidate_set_card

@@ -1,4 +1,4 @@
-"""``lsdt build``: from a log of ratings to side information."""
+"""``lsdt build``: from a log of ratings, from comparisons, or a table of arms, to side information."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lsdt.cli.build_comparisons import add_comparison_options, build_comparisons
+from lsdt.cli.build_tables import add_table_options, kind_of_table, refuse_experiments, run_table
 from lsdt.cli.log_options import add_log_options, add_rule_options, read_ratings, rule_arguments
 from lsdt.cli.terminal import escape, write_table
 from lsdt.cli.titles import Titles
@@ -18,22 +20,32 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _DESCRIPTION = """\
-Find out from a log of ratings how items compare, and save it as side information: which items are better and
-by how much, or which are similar and which are not (--relations threshold).
+Find out from a log of ratings which items may be the best, and save it as side information. By default it
+says which items are beaten, and the best one is lost with a probability of at most 5%. With --guarantee all
+it says how all pairs of items compare: which is better and by how much (ranges), or which are similar and
+which are not (--relations threshold). That needs many more ratings.
 
 The log is a text file (.csv, .tsv, .dat, .jsonl, also compressed), a Parquet file or a folder of them, with
-one row per rating. Two items are compared on the users who rated both; a relation is the confidence interval
-of their difference, or what that interval decides."""
+one row per rating. Two items are compared on the users who rated both.
+
+With --comparisons the file has wins, losses and ties of two arms each. With --experiments, --order or
+--features it is a table with a row per arm."""
 
 _EPILOG = """\
 examples:
   lsdt build ratings.csv --out side.parquet
+  lsdt build ratings.csv --interval bootstrap --out side.parquet
+  lsdt build ratings.csv --guarantee all --out side.parquet
   lsdt build ratings.parquet --user visitor --item ad --rating click --epsilon .05 --out side.csv
   lsdt build ratings.dat --out side.parquet
   lsdt build ratings.csv --min-ratings 50 --top 200 --titles movies.csv --out side.parquet
   lsdt build u.data --sep '\\t' --no-header --out side.parquet
   lsdt build ratings.csv --relations threshold --out side.parquet --plot epsilon.svg
+  lsdt build --comparisons votes.csv --out side.parquet
   lsdt build ratings.csv --rule paper --search paper --alpha .2 --out side.parquet
+  lsdt build --experiments tests.csv --out side.parquet
+  lsdt build --order sizes.csv --out side.parquet
+  lsdt build --features embeddings.parquet --pilot clicks.csv --out side.parquet
 then:
   lsdt candidates side.parquet
   lsdt replay ratings.csv --policies ts@order ts:prior_weight=1 best_training_mean
@@ -54,12 +66,14 @@ def add_to(commands: Any, name: str) -> None:
     """Add the parser of this command."""
     parser = commands.add_parser(
         name,
-        help="make side information from a log of ratings",
+        help="make side information from a log of ratings, from comparisons, or from a table of arms",
         description=_DESCRIPTION,
         epilog=_EPILOG,
     )
     add_log_options(parser)
+    add_comparison_options(parser)
     add_rule_options(parser)
+    add_table_options(parser)
     parser.add_argument(
         "--out",
         required=True,
@@ -69,8 +83,8 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--pairs",
         metavar="FILE",
-        help="write the evidence for every relation, as CSV; an id that a spreadsheet would take for a "
-        "formula begins with an apostrophe",
+        help="write the evidence for every relation or beaten item, as CSV; an id that a spreadsheet would "
+        "take for a formula begins with an apostrophe",
     )
     parser.add_argument(
         "--plot",
@@ -96,6 +110,18 @@ def run(options: argparse.Namespace) -> None:
     if options.pairs is not None and Path(options.pairs).suffix.lower() != ".csv":
         raise InvalidInput(f"--pairs is written as CSV and must end in .csv; got {options.pairs!r}")
     _check_targets(options)
+    kind = kind_of_table(options)
+    if kind is not None and options.comparisons:
+        raise InvalidInput(f"give either --comparisons or --{kind}")
+    if kind is not None:
+        if options.pairs is not None or options.plot is not None:
+            raise InvalidInput(f"--pairs and --plot are for logs of ratings; leave them out with --{kind}")
+        run_table(options, kind)
+        return
+    if options.comparisons:
+        build_comparisons(options)
+        return
+    refuse_experiments(options)
     titles = Titles(options.titles)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the notes repeat them
@@ -165,7 +191,12 @@ def _print(side: SideInformation, options: argparse.Namespace, titles: Titles) -
     print(f"log         {sizes}")
     if evidence.epsilon is not None:
         print(f"epsilon     {evidence.epsilon:.4g} ({evidence.epsilon * (high - low):.3g} of a rating)")
-    print(f"relations   {evidence.relations_in_words()}")
+    if evidence.beaten is None:
+        print(f"relations   {evidence.relations_in_words()}")
+    else:
+        beaten = 0 if side.beaten is None else int(side.beaten.is_out(side.n_arms).sum())
+        risk = f"the best is among them with a probability of at most {1.0 - evidence.confidence:.4g}"
+        print(f"beaten      {beaten:,} of {counted(side.n_arms, 'item')}; {risk}")
     found, notes = _candidates(side)
     if found is None:
         print("candidates  none: the relations contradict one another; lsdt candidates says where")
@@ -194,6 +225,7 @@ def _as_json(side: SideInformation, options: argparse.Namespace, titles: Titles)
         "items": side.n_arms,
         "ratings": evidence.n_ratings,
         "scale": list(evidence.scale),
+        "guarantee": "all" if evidence.beaten is None else "best",
         "relations": evidence.relations,
         "rule": evidence.rule,
         "level": evidence.level,
@@ -205,6 +237,7 @@ def _as_json(side: SideInformation, options: argparse.Namespace, titles: Titles)
         "ranges": evidence.count("better", "worse", "range"),
         "ordered": evidence.count("better", "worse"),
         "left_out": evidence.left_out,
+        "beaten": None if evidence.beaten is None else len(set(evidence.beaten.arms.tolist())),
         "candidates": found,
         "notes": [*notes, *evidence.notes],
         "scan": json.loads(evidence.scan.to_json(orient="records")),

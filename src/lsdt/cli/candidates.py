@@ -35,6 +35,7 @@ examples:
   lsdt candidates pairs.csv
   lsdt candidates pairs.csv --complete --plot arms.svg
   lsdt candidates --example partial --explain 4
+  lsdt candidates pairs.csv --top 5
   lsdt candidates items.csv --columns item1,item2,kind --max-wrong 2
   lsdt candidates side.parquet --titles movies.csv --explain 'Toy Story (1995)'
   lsdt candidates pairs.parquet --table reasons.csv --json > answer.json
@@ -52,6 +53,13 @@ def add_to(commands: Any, name: str) -> None:
         epilog=_EPILOG,
     )
     add_pairs_options(parser)
+    parser.add_argument(
+        "--top",
+        type=int,
+        default=1,
+        metavar="M",
+        help="find the arms that can be among the best M (default 1); not for probing and exact",
+    )
     parser.add_argument(
         "--wrong-rate",
         type=float,
@@ -103,6 +111,7 @@ def run(options: argparse.Namespace) -> None:
         find = partial(
             candidate_set,
             method=options.method,
+            top=options.top,
             max_wrong=wrong_count(options.max_wrong),
             timeout=options.timeout,
             wrong_rate=options.wrong_rate,
@@ -175,6 +184,7 @@ def _as_json(found: CandidateSet, explanations: list[Explanation]) -> dict[str, 
         "complete": side.is_complete,
         "epsilon": side.epsilon,
         "method": found.method,
+        "top": found.top,
         "max_wrong": found.max_wrong,
         "candidates": found.arm_ids,
         "classes": None
@@ -203,7 +213,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         known += side.ranges.in_words
     print(f"known       {counted(side.n_arms, 'arm')}{known} ({kind}{epsilon})")
     print(
-        f"candidates  {len(found):,} of {counted(side.n_arms, 'arm')} {found.verb} the best "
+        f"candidates  {len(found):,} of {counted(side.n_arms, 'arm')} {found.claim} "
         f"({len(found) / side.n_arms:.2%}), method {found.method}, {_duration(found.seconds)}"
     )
     if found.stages and found.conflict is None:

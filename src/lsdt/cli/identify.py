@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.log_options import add_log_options, add_rule_options, read_ratings, rule_arguments
+from lsdt.cli.pairs_options import WHOLE_NUMBER
 from lsdt.cli.terminal import escape
 from lsdt.cli.titles import Titles
 from lsdt.errors import InvalidInput, counted
@@ -15,7 +16,7 @@ from lsdt.errors import InvalidInput, counted
 if TYPE_CHECKING:
     import argparse
 
-    from lsdt.identification import Identification
+    from lsdt.identification import Identification, TopIdentification
     from lsdt.problems import Problem
 
 _DEFAULT_EPSILON = 0.1  # of a random problem, as in `lsdt.problems.uniform` and the paper
@@ -31,6 +32,7 @@ _EPILOG = """\
 examples:
   lsdt identify
   lsdt identify --n-arms 1000 --p-similar .5 --p-dissimilar .5 --rewards bernoulli --replications 100
+  lsdt identify --best 5 --replications 20
   lsdt identify --delta .01 --tolerance .2 --budget 500 --json
   lsdt identify ratings.csv --tolerance .05 --replications 20
 
@@ -57,6 +59,12 @@ def add_to(commands: Any, name: str) -> None:
         "--tolerance",
         type=float,
         help="how far below the best mean the mean of the arm found may be (default: epsilon)",
+    )
+    parser.add_argument(
+        "--best",
+        default="1",
+        metavar="M",
+        help="find the best M arms (default 1; --top is an option of logs), or 'all' within the tolerance",
     )
     parser.add_argument(
         "--budget", type=int, metavar="N", help="the largest number of tries (default a million)"
@@ -97,6 +105,7 @@ def run(options: argparse.Namespace) -> int:
     problem, notes = _problem(options)
     names = ("delta", "tolerance", "budget", "batch", "policy")
     given = {name: getattr(options, name) for name in names}
+    given["top"] = int(options.best) if WHOLE_NUMBER.fullmatch(options.best) else options.best
     found = [identify(problem, seed=seed + number, **given) for number in range(runs)]
     if options.json:
         print(json.dumps(_as_json(found, options, notes), indent=2))
@@ -131,13 +140,14 @@ def _problem_of_log(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     return problems.from_ratings(log, side), notes
 
 
-def _as_json(found: list[Identification], options: argparse.Namespace, notes: list[str]) -> dict[str, Any]:
+def _as_json(
+    found: list[Identification | TopIdentification], options: argparse.Namespace, notes: list[str]
+) -> dict[str, Any]:
     rows = [
         {
-            "arm": each.arm_id,
+            **_named(each),
             "stop": each.stop,
             "delta": each.delta,
-            "error": each.error,
             "tries": each.tries,
             "gap": each.gap,
         }
@@ -146,6 +156,7 @@ def _as_json(found: list[Identification], options: argparse.Namespace, notes: li
     return {
         "delta": options.delta,
         "tolerance": found[0].tolerance,
+        "top": options.best,
         "policy": options.policy,
         "seed": options.seed,
         "mean_tries": sum(each.tries for each in found) / len(found),
@@ -155,19 +166,44 @@ def _as_json(found: list[Identification], options: argparse.Namespace, notes: li
     }
 
 
-def _is_wrong(found: Identification) -> bool:
+def _named(found: Identification | TopIdentification) -> dict[str, Any]:
+    """Return what was found, as JSON data."""
+    from lsdt.identification import Identification
+
+    if isinstance(found, Identification):
+        return {"arm": found.arm_id, "error": found.error}
+    return {"arms": found.arm_ids, "missed": found.missed}
+
+
+def _is_wrong(found: Identification | TopIdentification) -> bool:
+    from lsdt.identification import Identification
+
     assert found.gap is not None
-    return found.gap > found.tolerance * (1.0 + 1e-9)
+    if isinstance(found, Identification) or found.missed is None:
+        return found.gap > found.tolerance * (1.0 + 1e-9)
+    return found.missed > 0 or found.gap > 2.0 * found.tolerance * (1.0 + 1e-9)
 
 
-def _print(found: list[Identification], notes: list[str], titles: Titles) -> None:
+def _measure(found: Identification | TopIdentification) -> str:
+    """Return what the arms found are compared with."""
+    from lsdt.identification import Identification
+
+    if isinstance(found, Identification) or found.top == "all":
+        return "the best arm"
+    return f"number {found.top} of the best arms"
+
+
+def _print(found: list[Identification | TopIdentification], notes: list[str], titles: Titles) -> None:
+    from lsdt.identification import Identification
+
     first = found[0]
     if len(found) == 1:
         assert first.gap is not None
-        print(f"found       {escape(titles.show(first.arm_id))}")
+        names = [first.arm_id] if isinstance(first, Identification) else first.arm_ids
+        print(f"found       {', '.join(escape(titles.show(name)) for name in names)}")
         print(f"known       {'yes' if first.stop else 'no'}: {escape(first.text)}")
         print(f"tries       {first.tries:,}")
-        print(f"in truth    {first.gap:.4g} below the best arm")
+        print(f"in truth    {first.gap:.4g} below {_measure(first)}")
     else:
         tries = sorted(each.tries for each in found)
         mean = sum(tries) / len(tries)
@@ -175,6 +211,12 @@ def _print(found: list[Identification], notes: list[str], titles: Titles) -> Non
         worst = tries[min(math.ceil(0.95 * len(tries)), len(tries)) - 1]
         print(f"runs        {counted(len(found), 'replication')}, known in {known:,}")
         print(f"tries       {mean:,.1f} on average; median {tries[len(tries) // 2]:,}, 95% within {worst:,}")
-        print(f"errors      {wrong:,} more than {first.tolerance:g} below the best arm")
+        far = (
+            first.tolerance
+            if isinstance(first, Identification) or first.top != "all"
+            else 2 * first.tolerance
+        )
+        missed = "" if isinstance(first, Identification) or first.top != "all" else ", or an arm missed"
+        print(f"errors      {wrong:,} more than {far:g} below {_measure(first)}{missed}")
     for note in notes:
         print(f"note        {escape(note)}")

@@ -67,10 +67,17 @@ def add_log_options(parser: argparse.ArgumentParser, *, optional: bool = False) 
 def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True) -> None:
     """Add the options that decide relations; without `with_rule`, the command chooses the rule itself."""
     parser.add_argument(
+        "--guarantee",
+        choices=("best", "all"),
+        help="what the confidence is for: the best item is not lost (best, the default), or all relations of "
+        "pairs are right (all, the default if an option of relations is given)",
+    )
+    parser.add_argument(
         "--relations",
         choices=("ranges", "threshold"),
-        help="the interval of every difference (ranges, the default), or similar and dissimilar pairs by "
-        "epsilon (threshold, the default if an epsilon, the paper's rule or its search is requested)",
+        help="for --guarantee all: the interval of every difference (ranges, the default), or similar and "
+        "dissimilar pairs by epsilon (threshold, the default if an epsilon, the paper's rule or its search "
+        "is requested)",
     )
     parser.add_argument(
         "--epsilon",
@@ -78,7 +85,7 @@ def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True)
         help="the threshold as a share of the scale, or auto (default), which searches for one if needed",
     )
     parser.add_argument(
-        "--confidence", type=float, default=0.95, help="confidence in the relations (default 0.95)"
+        "--confidence", type=float, default=0.95, help="see --guarantee and --level (default 0.95)"
     )
     if with_rule:
         parser.add_argument(
@@ -88,7 +95,7 @@ def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True)
         "--level",
         default="family",
         choices=("family", "fdr", "fdr_any"),
-        help="what the confidence is for: all relations being right (family, the default), or most of them",
+        help="for --guarantee all: all relations are right (family, the default), or most of them",
     )
     parser.add_argument(
         "--search", default="grid", choices=("grid", "paper"), help="how epsilon is searched for"
@@ -98,13 +105,14 @@ def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True)
         "--min-raters",
         type=int,
         metavar="N",
-        help="least number of common raters that decides a pair (default 30)",
+        help="least number of common raters that decides a pair (default 30; e-values need none)",
     )
     parser.add_argument(
         "--interval",
-        default="student",
-        choices=("student", "bernstein", "bootstrap"),
-        help="kind of confidence interval (default student); bootstrap is a little shorter",
+        choices=("betting", "bootstrap", "student", "bernstein"),
+        help="for --guarantee best: e-values, valid for any ratings (betting, the default), or bootstrap, "
+        "which leaves fewer items and needs many raters; for --guarantee all: student (the default), "
+        "bernstein or bootstrap",
     )
 
 
@@ -133,7 +141,10 @@ def reading_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 def rule_arguments(options: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `lsdt.from_ratings` that decide relations."""
-    names = ("confidence", "rule", "level", "search", "alpha", "min_raters", "interval", "relations")
+    names = (
+        *("confidence", "rule", "level", "search", "alpha", "min_raters", "interval", "relations"),
+        "guarantee",
+    )
     given = {name: getattr(options, name) for name in names if hasattr(options, name)}
     return {"epsilon": _epsilon(options.epsilon), **given}
 

@@ -22,6 +22,7 @@ from lsdt.cli import (
     identify,
     keys,
     next_pairs,
+    race,
     replay,
     reproduce,
     serve,
@@ -38,7 +39,7 @@ _MOST_LISTED = 40  # arms; JSON leaves out the relations of larger conflicts, of
 INTERNAL_ERROR = 70  # EX_SOFTWARE in sysexits.h
 _REPORT_IT = "please report this to the lsdt developers, with the output of the same command with --debug"
 _PATHS = {"file": "FILE", "log": "LOG"} | {
-    name: f"--{name}" for name in ("jester", "out", "pairs", "plot", "side", "table")
+    name: f"--{name}" for name in ("arms", "examples", "jester", "out", "pairs", "plot", "side", "table")
 }
 COMMANDS = {
     "reproduce": reproduce,
@@ -48,6 +49,7 @@ COMMANDS = {
     "replay": replay,
     "simulate": simulate,
     "identify": identify,
+    "race": race,
     "next-pairs": next_pairs,
     "serve": serve,
     "keys": keys,
@@ -77,6 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
         "  lsdt replay ratings.csv --policies lsdt_psi ts@paper best_training_mean\n"
         "  lsdt simulate --policies lsdt_csi ucb1 ts\n"
         "  lsdt identify --p-similar .5 --p-dissimilar .5 --delta .01\n"
+        "  lsdt race scores.csv --user question --item prompt --rating score\n"
         "  lsdt next-pairs side.parquet --until 10\n"
         "  lsdt serve\n"
         "  lsdt compile ucb1\n\n"

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
-import os
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt._files import csv_rows
 from lsdt.cli.terminal import complain, escape
 from lsdt.cli.titles import Titles, add_titles_option
-from lsdt.errors import InvalidFile, InvalidInput, counted
+from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-    from lsdt.identification import Inquiry, NextPairs, PairQuestion
+    from lsdt.identification import AnswerLog, Inquiry, NextPairs, PairQuestion
     from lsdt.side_information import ArmId, SideInformation
 
-    Judge = Callable[[PairQuestion], str | None]
-
 _SHOWN = 20  # arms printed; chosen by eye to fit a terminal
-_COLUMNS = ["a", "b", "answer"]
 _PROMPTS = {
     "similar": "are these (s)imilar or (d)issimilar? (q) to stop",
     "better": "is the first (b)etter, (w)orse, or are both about (e)qual? (q) to stop",
@@ -35,20 +29,21 @@ _PROMPTS = {
 }
 
 _DESCRIPTION = """\
-Ask about pairs of arms, beginning with those whose answers exclude the most arms, until few arms are left or
-no answer helps.
+Ask about pairs of arms, beginning with those whose answers tell most about which arm is the best, until few
+arms are left or no answer helps.
 
 FILE is side information, .csv or .parquet, as lsdt build writes it; use --n-arms if nothing is known. A
 person answers on the terminal, or --judge names a command: {a} and {b} in it stand for the ids, {title_a} and
 {title_b} for the titles, and the last line that it prints is the answer: a word of --answers, or a range of
-the difference such as 0.1..0.3. Every answer is saved to a log at once, and the next run continues where this
-one stopped."""
+the difference such as 0.1..0.3. With --answers better, errors of the judge and a preference for the arm that
+comes first, {a}, are estimated and allowed for. Every answer is saved to a log at once, and the next run
+continues where this one stopped."""
 
 _EPILOG = """\
 examples:
   lsdt next-pairs side.parquet --list --batch 5
   lsdt next-pairs side.parquet --titles movies.csv --out known.parquet
-  lsdt next-pairs side.parquet --judge './compare.sh {a} {b}' --until 10 --wrong-rate .05
+  lsdt next-pairs --n-arms 100 --answers better --judge './compare.sh {a} {b}' --jobs 8 --max-questions 600
   lsdt next-pairs --n-arms 100 --answers better --log answers.csv
   lsdt next-pairs --n-arms 100 --answers range --judge './how_much.sh {a} {b}' --max-wrong 1
 
@@ -74,17 +69,34 @@ def add_to(commands: Any, name: str) -> None:
         "--answers",
         default="similar",
         metavar="KIND",
-        help="similar (default): similar or dissimilar; better: better, worse or about equal; range: by how "
-        "much, at least and at most",
+        help="similar (default): similar or dissimilar; better: better, worse or about equal, which may be "
+        "wrong; range: by how much, at least and at most",
     )
     parser.add_argument(
         "--epsilon",
         type=float,
         metavar="E",
-        help="threshold that answers in words refer to (default: the epsilon of FILE)",
+        help="threshold that similar and dissimilar refer to (default: the epsilon of FILE)",
     )
     parser.add_argument(
         "--judge", metavar="COMMAND", help="a command that gives the answers, run without a shell"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="how many commands run at the same time (default 1)"
+    )
+    parser.add_argument(
+        "--risk",
+        type=float,
+        default=0.05,
+        metavar="P",
+        help="with --answers better, accepted probability that the best arm is not among those left (default "
+        "0.05)",
+    )
+    parser.add_argument(
+        "--repeats",
+        action="store_true",
+        help="with --answers better, the same question asked again gives an independent answer; by default "
+        "no question is asked twice",
     )
     parser.add_argument("--list", action="store_true", help="only list the next pairs")
     parser.add_argument("--batch", type=int, default=1, metavar="N", help="pairs chosen at once (default 1)")
@@ -101,7 +113,8 @@ def add_to(commands: Any, name: str) -> None:
         type=float,
         default=0.0,
         metavar="Q",
-        help="probability that an answer is wrong; important questions are then repeated (default 0)",
+        help="probability that an answer is wrong; important questions are then repeated (default 0; with "
+        "--answers better it is estimated)",
     )
     parser.add_argument(
         "--max-wrong",
@@ -124,12 +137,13 @@ def add_to(commands: Any, name: str) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from lsdt._validation import checked_whole
-    from lsdt.identification import Inquiry
+    from lsdt.identification import AnswerLog, Inquiry
 
     side = _side(options)
     batch = checked_whole(options.batch, "batch", 1)
     most = options.max_questions
     most = None if most is None else checked_whole(most, "max_questions", 1)
+    jobs = checked_whole(options.jobs, "jobs", 1)
     inquiry = Inquiry(
         side,
         options.answers,
@@ -137,16 +151,25 @@ def run(options: argparse.Namespace) -> int:
         options.until,
         max_wrong=options.max_wrong,
         epsilon=options.epsilon,
+        risk=options.risk,
+        repeats=options.repeats,
     )
-    log = _AnswerFile(_log_path(options), side)
-    log.tell(inquiry)
+    log = AnswerLog(_log_path(options))
+    inquiry.resume(log.path)
     n_before = inquiry.n_answers
     asked = inquiry.next(batch)
-    if not options.list:
-        judge = _person(inquiry, side) if options.judge is None else _command(options.judge, side)
+    if not options.list and options.judge is not None:
+        judge = _command(options.judge, side)
+        try:
+            inquiry.run(judge, jobs=jobs, calls=most, log=log.path)
+        finally:
+            _write(inquiry, options.out)
+        asked = inquiry.next(batch)
+    elif not options.list:
+        person = _person(inquiry, side)
         while asked and (most is None or inquiry.n_answers - n_before < most):
             room = len(asked) if most is None else most - (inquiry.n_answers - n_before)
-            if not _ask(asked.questions[:room], inquiry, judge, log, options.out):
+            if not _ask(asked.questions[:room], inquiry, person, log, options.out):
                 break
             asked = inquiry.next(batch)
     _write(inquiry, options.out)
@@ -174,94 +197,34 @@ def _log_path(options: argparse.Namespace) -> Path:
     return Path(options.file).with_suffix(".answers.csv")
 
 
-class _AnswerFile:
-    """A CSV file of answers, one line each; every answer is on disk before the next question."""
-
-    def __init__(self, path: Path, side: SideInformation) -> None:
-        self._path, self._side = path, side
-
-    def tell(self, inquiry: Inquiry) -> None:
-        """Pass all answers in the file to an inquiry."""
-        for number, row in enumerate(self._rows(), start=2):
-            try:
-                inquiry.tell(self._arm(row[0]), self._arm(row[1]), row[2])
-            except InvalidInput as error:
-                raise InvalidFile(f"{str(self._path)!r}, line {number}: {error}") from None
-
-    def _rows(self) -> Iterator[list[str]]:
-        if not self._path.exists():
-            return
-        try:
-            text = self._path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidFile(f"cannot read {str(self._path)!r}: {error}") from None
-        if not text.endswith("\n"):  # a truncated last line is not an answer
-            text = text[: text.rfind("\n") + 1]
-            self._rewrite(text)
-        try:
-            rows = [row for _, row in csv_rows(text.splitlines())]
-        except InvalidInput as error:
-            raise InvalidFile(f"{str(self._path)!r}: {error}") from None
-        if rows and rows[0] != _COLUMNS:
-            raise InvalidFile(
-                f"{str(self._path)!r} is not a log of answers: its first line must be {','.join(_COLUMNS)}"
-            )
-        for number, row in enumerate(rows[1:], start=2):
-            if len(row) != len(_COLUMNS):
-                raise InvalidFile(f"{str(self._path)!r}, line {number}: {len(row)} columns instead of 3")
-            yield row
-
-    def _rewrite(self, text: str) -> None:
-        from lsdt._files import replace_file
-
-        with replace_file(self._path) as written:
-            written.write_text(text, encoding="utf-8")
-
-    def _arm(self, text: str) -> ArmId:
-        ids = self._side.arm_ids
-        if (ids is None or isinstance(ids[0], int)) and text.lstrip("-").isdigit():
-            return int(text)
-        return text
-
-    def add(self, a: ArmId, b: ArmId, answer: str) -> None:
-        """Append an answer, and wait until it is on disk."""
-        try:
-            is_new = not self._path.exists() or not self._path.stat().st_size
-            with self._path.open("a", newline="", encoding="utf-8") as stream:
-                writer = csv.writer(stream, lineterminator="\n")
-                if is_new:
-                    writer.writerow(_COLUMNS)
-                writer.writerow([a, b, answer])
-                stream.flush()
-                os.fsync(stream.fileno())
-        except OSError as error:
-            raise InvalidFile(f"cannot write {str(self._path)!r}: {error.strerror or error}") from error
-
-
 def _ask(
-    asked: tuple[PairQuestion, ...], inquiry: Inquiry, judge: Judge, log: _AnswerFile, out: str | None
+    asked: tuple[PairQuestion, ...],
+    inquiry: Inquiry,
+    person: Callable[[PairQuestion], str | None],
+    log: AnswerLog,
+    out: str | None,
 ) -> bool:
-    """Ask about some pairs, saving every answer at once; return False if the person stopped."""
+    """Ask a person about some pairs, saving every answer at once; return False if the person stopped."""
     for one in asked:
-        answer = judge(one)
+        answer = person(one)
         if answer is None:
             return False
         counted_as = inquiry.checked_answer(answer)
         inquiry.tell(one.a, one.b, counted_as)
-        log.add(one.a, one.b, str(counted_as))
+        log.add(one.a, one.b, counted_as)
         _write(inquiry, out)
     return True
 
 
-def _person(inquiry: Inquiry, side: SideInformation) -> Judge:
-    """Return a judge that asks on the terminal; it returns None when the person stops."""
+def _person(inquiry: Inquiry, side: SideInformation) -> Callable[[PairQuestion], str | None]:
+    """Return a function that asks on the terminal; it returns None when the person stops."""
 
-    def judge(one: PairQuestion) -> str | None:
+    def ask(one: PairQuestion) -> str | None:
         first, second = (escape(side.show(side.index(arm))) for arm in (one.a, one.b))
         left = len(inquiry.found)
         print(f"\n{inquiry.n_answers + 1}. {first}\n   {second}", file=sys.stderr)
         print(
-            f"   {counted(left, 'arm')} left; {escape(one.why)}, about {one.expected:.2g} to exclude",
+            f"   {counted(left, 'arm')} left; {escape(one.why)}",
             file=sys.stderr,
         )
         while True:
@@ -274,10 +237,10 @@ def _person(inquiry: Inquiry, side: SideInformation) -> Judge:
             except InvalidInput as error:
                 complain(f"   {error}")
 
-    return judge
+    return ask
 
 
-def _command(text: str, side: SideInformation) -> Judge:
+def _command(text: str, side: SideInformation) -> Callable[[ArmId, ArmId], str]:
     """Return a judge that runs a command and takes the last line that it prints as the answer."""
     try:
         words = shlex.split(text)
@@ -288,13 +251,13 @@ def _command(text: str, side: SideInformation) -> Judge:
     if not any("{a}" in word or "{title_a}" in word for word in words):
         raise InvalidInput(f"--judge must say where the arms go, {{a}} and {{b}}; got {text!r}")
 
-    def judge(one: PairQuestion) -> str:
+    def judge(a: ArmId, b: ArmId) -> str:
         titles = side.titles or {}
         values = {
-            "{a}": str(one.a),
-            "{b}": str(one.b),
-            "{title_a}": titles.get(one.a, str(one.a)),
-            "{title_b}": titles.get(one.b, str(one.b)),
+            "{a}": str(a),
+            "{b}": str(b),
+            "{title_a}": titles.get(a, str(a)),
+            "{title_b}": titles.get(b, str(b)),
         }
         try:
             done = subprocess.run(
@@ -302,7 +265,7 @@ def _command(text: str, side: SideInformation) -> Judge:
             )
         except OSError as error:
             raise InvalidInput(f"--judge cannot run {words[0]!r}: {error.strerror or error}") from None
-        said = f"--judge on {one.a!r} and {one.b!r}"
+        said = f"--judge on {a!r} and {b!r}"
         if done.returncode:
             last = (done.stderr.strip().splitlines() or ["it printed no message"])[-1]
             raise InvalidInput(f"{said} failed with exit code {done.returncode}: {last}")
@@ -326,12 +289,22 @@ def _write(inquiry: Inquiry, path: str | None) -> None:
         inquiry.side.save(path)
 
 
+def _probability(inquiry: Inquiry) -> float | None:
+    """Return the probability that the best arm is among those left; None if answers are facts."""
+    from lsdt.identification import LikelyBest
+
+    found = inquiry.found
+    return found.probability if isinstance(found, LikelyBest) else None
+
+
 def _as_json(inquiry: Inquiry, asked: NextPairs, side: SideInformation, n_new: int) -> dict[str, Any]:
     titles = side.titles or {}
     return {
         "answers": inquiry.n_answers,
         "new_answers": n_new,
         "candidates": inquiry.found.arm_ids,
+        "probability": _probability(inquiry),
+        "judge": inquiry.judge._asdict() if inquiry.answers == "better" else None,
         "reason": asked.reason or None,
         "next": [
             {**one._asdict(), "title_a": titles.get(one.a), "title_b": titles.get(one.b)} for one in asked
@@ -349,13 +322,20 @@ def _print(inquiry: Inquiry, asked: NextPairs, side: SideInformation, options: a
     more = ", ..." if len(found) > _SHOWN else ""
     print(f"answers     {inquiry.n_answers:,}")
     print(f"left        {len(found):,} of {counted(side.n_arms, 'arm')}: {shown}{more}")
+    if inquiry.answers == "better":
+        judge = inquiry.judge
+        print(f"probability {_probability(inquiry):.3g} that the best arm is among them")
+        print(
+            f"judge       {judge.slip:.0%} of the answers are arbitrary; coming first adds "
+            f"{judge.position:.2f} +- {1.96 * judge.position_sd:.2f} (strengths: standard deviation 1)"
+        )
     if not asked:
         print(f"done        {escape(asked.reason)}")
     for one in asked:
         first, second = (escape(side.show(side.index(arm))) for arm in (one.a, one.b))
-        print(f"next        {first} and {second}: {escape(one.why)}, about {one.expected:.2g} to exclude")
+        print(f"next        {first} and {second}: {escape(one.why)}")
     disputed = inquiry.disputed
     if len(disputed):
-        print(f"disputed    {counted(len(disputed), 'pair')} with different answers; --json lists them")
+        print(f"disputed    {counted(len(disputed), 'pair')} whose answers are doubtful; --json lists them")
     if options.out is not None:
         print(f"written     {escape(options.out)}")

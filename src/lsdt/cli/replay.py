@@ -203,6 +203,8 @@ def _side(options: argparse.Namespace) -> Any:
         from lsdt.ratings import from_ratings, relations_asked
 
         rules = {**rule_arguments(options), "rule": options.side, "seed": options.seed}
+        if options.guarantee == "best":
+            return partial(from_ratings, **rules)
         return partial(from_ratings, **{**rules, "relations": relations_asked(rules)})
     from lsdt.side_information import load
 

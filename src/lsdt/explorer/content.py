@@ -64,13 +64,13 @@ def page_content(
     low = float(form.x.min())
     return {
         "n_arms": side.n_arms,
-        "summary": f"{len(found):,} of {counted(side.n_arms, 'arm')} {found.verb} the best",
+        "summary": f"{len(found):,} of {counted(side.n_arms, 'arm')} {found.claim}",
         "about": _about(found),
         "notes": list(found.notes),
         "arms": listed.tolist(),
         "names": [side.show(arm) for arm in listed.tolist()],
         "kinds": reasons.kinds[listed].tolist(),
-        "kind_names": [f"{found.verb} the best", *NAMES[1:]],
+        "kind_names": [f"{found.claim}", *NAMES[1:]],
         "kind_counts": np.bincount(reasons.kinds, minlength=len(NAMES)).tolist(),
         "x": np.round((form.x[listed] - low) / span, 4).tolist(),
         "ends": [low, low + span],

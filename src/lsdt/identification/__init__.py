@@ -1,9 +1,24 @@
 """Which arm is the best, and when that is known.
 
-`identify` plays until the best arm is known or the budget is used up. `next_pairs` chooses pairs of arms to
-ask about; an `Inquiry` also takes the answers and chooses the next pairs. `questions/` does the choosing.
+`identify` plays until the best arm is known or the budget is used up; `race` does so on common examples.
+`next_pairs` chooses pairs of arms to ask about; an `Inquiry` also takes the answers and chooses the next
+pairs. `judges/` is for answers that say which arm is better and may be wrong, `questions/` for answers that
+are facts.
 """
 
 import lazy_loader
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
+__all__ = [
+    "Identification",
+    "Inquiry",
+    "JudgeEstimate",
+    "LikelyBest",
+    "NextPairs",
+    "PairQuestion",
+    "RaceResult",
+    "TopIdentification",
+    "identify",
+    "next_pairs",
+    "race",
+]

@@ -1,7 +1,8 @@
 from .identify import Identification as Identification, identify as identify
-from .inquiry import (
-    Inquiry as Inquiry,
-    NextPairs as NextPairs,
-    PairQuestion as PairQuestion,
-    next_pairs as next_pairs,
-)
+from .inquiry import Inquiry as Inquiry, next_pairs as next_pairs
+from .judges.answer_log import AnswerLog as AnswerLog
+from .judges.judge_model import JudgeEstimate as JudgeEstimate
+from .judges.likely_best import LikelyBest as LikelyBest
+from .pair_questions import NextPairs as NextPairs, PairQuestion as PairQuestion
+from .race import RaceResult as RaceResult, race as race
+from .top_identify import TopIdentification as TopIdentification

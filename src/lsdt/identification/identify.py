@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 
 from lsdt._html import Html, card, facts, fold
 from lsdt._progress import ProgressBar
 from lsdt._validation import checked_number, checked_seed, checked_share_inside, checked_whole
-from lsdt.agent import Agent
+from lsdt.agent import Agent, TopStopping, checked_top
 from lsdt.errors import InvalidInput, Unsupported, counted
+from lsdt.identification.top_identify import TopIdentification, top_answer
 from lsdt.kernel import Purpose, new_stream, seed_words
 from lsdt.policies import Policy, parse_policy
 from lsdt.problems import checked_problem, checked_rewards, is_problem
@@ -36,6 +37,8 @@ _MOST_AT_ONCE = 10**6  # no batch is larger than the default budget
 # The stopping rule is evaluated whenever tries have grown by 1%: about 70 times while they double. Tries may
 # exceed the necessary ones by that 1%.
 _CHECKS = 100
+# For more than one arm: the rule says what to try, and the policy has no more than that to choose from.
+_PLAYS_WHAT_IT_MAY = "ucb1@all"
 
 
 class Identification(NamedTuple):
@@ -50,7 +53,8 @@ class Identification(NamedTuple):
     stop : bool
         Whether it is known to be within the tolerance of the best arm, at the level asked for.
     delta : float
-        The level reached: a guaranteed bound on the probability that it is not within the tolerance.
+        The level reached: a guaranteed bound on the probability that it is not within the tolerance. The
+        risk of arms that were beaten in a log (`SideInformation.beaten`) adds to it.
     error : float
         An estimate of that probability, usually smaller; not a guarantee.
     tolerance : float
@@ -106,19 +110,50 @@ class Identification(NamedTuple):
         return card("Identification", self.text, facts(known), learned)
 
 
+@overload
 def identify(
     source: Problem | Callable[[Any], Any],
     side: SideInformation | None = None,
     delta: float | None = 0.05,
     tolerance: float | None = None,
     *,
+    top: Literal[1] = 1,
     rewards: str | Rewards | None = None,
     policy: str | Policy = "identify",
     budget: int | None = None,
     batch: int | None = None,
     seed: int = 0,
     progress: Progress = None,
-) -> Identification:
+) -> Identification: ...
+@overload
+def identify(
+    source: Problem | Callable[[Any], Any],
+    side: SideInformation | None = None,
+    delta: float | None = 0.05,
+    tolerance: float | None = None,
+    *,
+    top: int | str,
+    rewards: str | Rewards | None = None,
+    policy: str | Policy = "identify",
+    budget: int | None = None,
+    batch: int | None = None,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Identification | TopIdentification: ...
+def identify(
+    source: Problem | Callable[[Any], Any],
+    side: SideInformation | None = None,
+    delta: float | None = 0.05,
+    tolerance: float | None = None,
+    *,
+    top: int | str = 1,
+    rewards: str | Rewards | None = None,
+    policy: str | Policy = "identify",
+    budget: int | None = None,
+    batch: int | None = None,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Identification | TopIdentification:
     """Play until the best arm is known, or until the budget is used up.
 
     With probability at least 1 - delta, the arm found is within the tolerance of the best one: see
@@ -136,11 +171,16 @@ def identify(
         used.
     tolerance : float, optional
         How far below the best arm the one found may lie, in rewards; by default epsilon.
+    top : int or 'all'
+        How many arms to find: with probability at least 1 - delta, each of them is within the tolerance of
+        the `top`-th best. ``'all'`` finds all arms within the tolerance of the best, and none more than twice
+        as far below.
     rewards : {'bernoulli', 'gaussian'} or Rewards, optional
         The law of the rewards, by default ``'bernoulli'``: between 0 and 1. A problem has its own.
     policy : str or Policy
         How arms are chosen; the guarantee holds for every policy. By default ``'identify'``, which is made
-        for this.
+        for this. For more than one arm, it means to try the arm that tells most about the strongest
+        objection, and other policies must play on all arms.
     budget : int, optional
         The most tries; by default a million.
     batch : int, optional
@@ -153,8 +193,8 @@ def identify(
 
     Returns
     -------
-    Identification
-        ``arm_id``, ``stop``, ``delta``, ``tries``, ``agent``.
+    Identification, or TopIdentification if `top` is not 1
+        ``arm_id`` or ``arm_ids``, ``stop``, ``delta``, ``tries``, ``agent``.
 
     Examples
     --------
@@ -172,23 +212,36 @@ def identify(
     at_once = 1 if batch is None else checked_whole(batch, "batch", 1, _MOST_AT_ONCE)
     checked_seed(seed)
     known, law, instance = _setting(source, side, rewards, seed)
-    agent = Agent(known, _policy(policy, tolerance), rewards=law, horizon=limit, seed=seed)
+    which = checked_top(top, known.n_arms)
+    is_guided = which != 1 and policy == "identify"
+    chosen = _PLAYS_WHAT_IT_MAY if is_guided else _policy(policy, tolerance)
+    agent = Agent(known, chosen, rewards=law, horizon=limit, seed=seed)
     trial = _callback(source, batch) if instance is None else _simulated(instance, seed)
-    if agent.stopping(level, tolerance).note and agent.policy.on != "all":
+    if which != 1 and agent.policy.on != "all":
+        raise Unsupported(
+            f"{agent.policy.label!r} plays arms that can be the best, and top={top!r} asks for more; leave "
+            "policy out, or use one on all arms, such as 'ts@all'"
+        )
+    if which == 1 and agent.stopping(level, tolerance).note and agent.policy.on != "all":
         raise Unsupported(
             "the relations contradict one another, so none of them can be used, but this policy plays only "
             "the candidates that they leave; correct those in lsdt.candidate_set(side).conflict, or leave "
             "all relations out"
         )
     tries, told_until = 0, 0
+    allowed = None
     bar = ProgressBar(limit, "tries", progress)
     try:
         while tries < limit:
-            if delta is not None and tries >= told_until:
-                if agent.stopping(level, tolerance).stop:
+            if (delta is not None or is_guided) and tries >= told_until:
+                looked = agent.stopping(level, tolerance, top=which)
+                if delta is not None and looked.stop:
                     break
+                if is_guided:
+                    assert isinstance(looked, TopStopping)
+                    allowed = looked.to_try[: 1 if batch is None else at_once]
                 told_until = tries + max(tries // _CHECKS, 1)
-            decisions = agent.ask(min(at_once, limit - tries))
+            decisions = agent.ask(min(at_once, limit - tries), allowed=allowed)
             paid = trial([each.arm for each in decisions], [each.arm_id for each in decisions])
             for decision, reward in zip(decisions, paid, strict=True):
                 agent.tell(decision, reward)
@@ -196,7 +249,10 @@ def identify(
             bar.update(len(decisions))
     finally:
         bar.close()
-    return _answer(agent, agent.stopping(level, tolerance), delta, tries, instance)
+    last = agent.stopping(level, tolerance, top=which)
+    if isinstance(last, TopStopping):
+        return top_answer(agent, last, delta, tries, instance)
+    return _answer(agent, last, delta, tries, instance)
 
 
 def _answer(
@@ -209,7 +265,7 @@ def _answer(
         text = (
             f"arm {found.arm_id!r} is the best guess after {counted(tries, 'reward')}: the probability that "
             f"it is not within {found.tolerance:g} of the best is about {found.error:.2g}, and certainly at "
-            f"most {found.delta:.2g}"
+            f"most {found.delta:.2g}" + (f"; {found.about_beaten}" if found.about_beaten else "")
         )
     return Identification(
         found.arm_id, found.arm, known, found.delta, found.error, found.tolerance, tries, gap, agent, text

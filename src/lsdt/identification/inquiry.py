@@ -1,192 +1,92 @@
-"""`lsdt.Inquiry`: choose pairs to ask about, count answers that may be wrong, and derive the candidates."""
+"""`lsdt.Inquiry`: choose pairs to ask about, take answers that may be wrong, and say which arms are left."""
 
 from __future__ import annotations
 
-import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lsdt._html import card, facts, fields_card, html_table
+from lsdt._html import card, facts
 from lsdt._validation import (
     check_kind,
+    checked_flag,
     checked_number,
     checked_positive,
+    checked_share_inside,
     checked_whole,
     checked_word,
 )
-from lsdt.candidates import candidate_set
-from lsdt.errors import (
-    ContradictionWarning,
-    InconsistentSideInformation,
-    InvalidInput,
-    Unsupported,
-    counted,
-)
-from lsdt.identification.questions.comparisons import comparison_questions
-from lsdt.identification.questions.differences import Differences, range_questions
-from lsdt.identification.questions.known_pairs import Question, known_pairs
-from lsdt.identification.questions.range_votes import DISPUTED, Range, RangeVotes, checked_range
-from lsdt.identification.questions.skeleton import skeleton_questions
-from lsdt.identification.questions.votes import WORDS, Votes, checked_answer, needed_lead
-from lsdt.side_information import SideInformation, merge
+from lsdt.errors import InvalidInput, counted
+from lsdt.identification.answers import BETTER, KINDS, WORDS, checked_answer
+from lsdt.identification.judges.answer_log import AnswerLog
+from lsdt.identification.judges.asking import ask_judge
+from lsdt.identification.judges.judged_arms import JudgedArms
+from lsdt.identification.proved_arms import ProvedArms
+from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
+    from os import PathLike
 
     import pandas as pd
-    from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
+    from lsdt.identification.judges.asking import Judge
+    from lsdt.identification.judges.judge_model import JudgeEstimate
+    from lsdt.identification.judges.likely_best import LikelyBest
+    from lsdt.identification.pair_questions import NextPairs, Price
+    from lsdt.identification.questions.range_votes import Range
     from lsdt.side_information import ArmId
 
     Cost = float | Callable[[ArmId, ArmId], float] | None
-    Thresholds = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-RANGE = "range"
-KINDS = (*WORDS, RANGE)
-# Ranges next to complete information need all pairs listed: two million at this many arms.
-_MOST_COMPLETE = 2_000
-# With more than _MANY arms the candidate set gets _SECONDS of time, so that a batch of questions about 10^4
-# arms stays below a second (docs/performance.md). An arm that is kept for lack of time costs questions only.
-_MANY = 1_000
-_SECONDS = 0.3
-_MOST_PRICED = 1_000  # calls of the user's cost function per batch, which may be slow: only the best pairs
-_MOST_EXPLAINED = 8  # exclusions explained per batch, each a derivation of its own; the rest come later
-_LEAST_GAIN = 1e-3  # questions that would exclude less than one arm in a thousand answers are not asked
-
-WHY = {
-    "place": "to find arms that {a} is similar to",
-    "link": "to find out which arms stand side by side",
-    "order": "to prove which arms stand inside the line",
-    "end": "to tell arms near the end of the line apart",
-    "champion": "to compare {a} with the best so far",
-    "ruler": "to know more exactly where {a} stands",
-    "contradiction": "answers contradict one another here",
-    "check": "arms are excluded by this answer, which may be wrong",
-}
-
-
-class PairQuestion(NamedTuple):
-    """A pair to ask about.
-
-    Attributes
-    ----------
-    a, b : str or int
-        The arms, by id (or index when there are no ids).
-    expected : float
-        How many arms the answer is expected to exclude, by itself or with the questions that follow it.
-    cost : float
-        What the answer costs; 1 by default.
-    why : str
-        What the answer is for.
-
-    Examples
-    --------
-    >>> import lsdt
-    >>> one = lsdt.next_pairs(lsdt.SideInformation(4)).questions[0]
-    >>> one.a, one.b, one.expected, one.why
-    (1, 0, 0.25, 'to find arms that 1 is similar to')
-    """
-
-    a: ArmId
-    b: ArmId
-    expected: float
-    cost: float
-    why: str
-
-    def _repr_html_(self) -> str:
-        return fields_card(self)
-
-
-class NextPairs:
-    """The pairs to ask about next, best first; see `next_pairs`.
-
-    Attributes
-    ----------
-    questions : tuple of PairQuestion
-        The pairs, what each is expected to exclude, and why it is asked.
-    reason : str
-        If there are no questions, why not; else empty.
-    left : int
-        How many arms may still be the best.
-
-    Examples
-    --------
-    >>> import lsdt
-    >>> asked = lsdt.next_pairs(lsdt.SideInformation(4), n=2)
-    >>> asked.pairs, len(asked), asked.left
-    ([(1, 0), (2, 0)], 2, 4)
-    """
-
-    def __init__(self, questions: Iterable[PairQuestion], reason: str, left: int) -> None:
-        self.questions, self.reason, self.left = tuple(questions), reason, left
-
-    @property
-    def pairs(self) -> list[tuple[ArmId, ArmId]]:
-        """The pairs alone."""
-        return [(one.a, one.b) for one in self.questions]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a row per pair: ``a``, ``b``, ``expected``, ``cost``, ``why``."""
-        import pandas as pd
-
-        return pd.DataFrame(self.questions, columns=list(PairQuestion._fields))
-
-    def __len__(self) -> int:
-        return len(self.questions)
-
-    def __iter__(self) -> Iterator[PairQuestion]:
-        return iter(self.questions)
-
-    def __repr__(self) -> str:
-        said = f"{len(self)} of them" if self.questions else f"none: {self.reason}"
-        return f"NextPairs({said}; {counted(self.left, 'arm')} left)"
-
-    def _repr_html_(self) -> str:
-        rows = html_table(("a", "b", "expected to exclude", "cost", "why"), self.questions)
-        lead = self.reason or f"{counted(len(self), 'pair')} to ask about"
-        return card("NextPairs", lead, rows, facts({"arms that may be the best": self.left}))
+_MOST_JOBS = 1_000  # threads or connections; more would be a mistake
 
 
 class Inquiry:
-    """Questions about pairs of arms: choose the next pairs, take the answers, derive the candidates.
+    """Questions about pairs of arms: choose the next pairs, take the answers, say which arms are left.
 
     Parameters
     ----------
     side : SideInformation
         What is known beforehand, perhaps only the arms. It is assumed to be true.
     answers : {'similar', 'better', 'range'}
-        The kind of answers: ``'similar'`` or ``'dissimilar'``; or whether the first arm is ``'better'`` or
-        ``'worse'`` than the second by epsilon or more, or both are about ``'equal'``; or by how much it is
-        better, at least and at most: a range of the difference, in the units of rewards.
+        The kind of answers. ``'better'``: a judge says whether the first arm is ``'better'`` or ``'worse'``
+        than the second, or both are about ``'equal'``. These answers are evidence: how often the judge is
+        wrong, and how much he favours the arm that he sees first, is estimated. ``'similar'``: ``'similar'``
+        or ``'dissimilar'``. ``'range'``: by how much the first arm is better, at least and at most, in the
+        units of rewards. These two kinds are facts, and arms are excluded by proof.
     wrong_rate : float
-        The probability that an answer is wrong, below .5. Questions are then repeated: an exclusion counts
-        when every answer that it depends on leads by enough to be almost certainly right.
+        The probability that an answer is wrong, below .5. Facts are then confirmed by repeated questions:
+        an exclusion counts when every answer that it depends on leads by enough to be almost certainly right.
+        For ``'better'``, only what to expect at first; 0 stands for 5%.
     until : int
         Stop when at most this many arms are left.
     max_wrong : int
-        How many of all answers may be wrong. Questions are repeated as with `wrong_rate`; as long as no more
+        How many of all facts may be wrong. Questions are repeated as with `wrong_rate`; as long as no more
         answers are wrong, the best arm is never lost. Give one of the two.
     epsilon : float, optional
-        The threshold that answers in words refer to: means of similar, or about equal, arms are less than
-        this apart. By default the epsilon of `side`; required if its pairs have their own thresholds.
+        The threshold that similar and dissimilar refer to: means of similar arms are less than this apart. By
+        default the epsilon of `side`; required if its pairs have their own thresholds.
+    risk : float
+        For ``'better'``: the accepted probability that the best arm is not among those left.
+    repeats : bool
+        For ``'better'``: whether the same judge, asked about the same pair in the same order, gives an
+        independent answer. If not, such an answer counts once, and no question is asked twice.
 
     Examples
     --------
-    Ten arms and a judge who knows their means:
+    Ten arms and a judge who knows their means, but is wrong one time in ten:
 
-    >>> import lsdt
+    >>> import lsdt, random
     >>> means = dict(zip("abcdefghij", [.1, .2, .3, .4, .5, .6, .7, .8, .9, 1.]))
-    >>> inquiry = lsdt.Inquiry(lsdt.SideInformation(10, arm_ids=list(means), epsilon=.15), answers="better")
+    >>> coins = random.Random(1)
     >>> def judge(a, b):
-    ...     apart = means[a] - means[b]
-    ...     return "equal" if abs(apart) < .15 else "better" if apart > 0 else "worse"
-    >>> while asked := inquiry.next():
-    ...     for a, b in asked.pairs:
-    ...         inquiry.tell(a, b, judge(a, b))
-    >>> inquiry.found.arm_ids, inquiry.n_answers < 20
-    (['j'], True)
+    ...     if coins.random() < .1:
+    ...         return coins.choice(["better", "worse", "equal"])
+    ...     return "equal" if abs(means[a] - means[b]) < .15 else "better" if means[a] > means[b] else "worse"
+    >>> inquiry = lsdt.Inquiry(lsdt.SideInformation(10, arm_ids=list(means)), answers="better")
+    >>> found = inquiry.run(judge, jobs=1, calls=60)
+    >>> "j" in found, len(found) <= 2, found.probability > .95
+    (True, True, True)
 
     A judge who says by how much, to within .1:
 
@@ -207,6 +107,8 @@ class Inquiry:
         *,
         max_wrong: int = 0,
         epsilon: float | None = None,
+        risk: float = 0.05,
+        repeats: bool = False,
     ) -> None:
         check_kind(
             side, SideInformation, "side must be SideInformation, such as lsdt.SideInformation(n_arms)"
@@ -219,146 +121,99 @@ class Inquiry:
                 f"give wrong_rate or max_wrong, not both; got {self.wrong_rate} and {self.max_wrong}"
             )
         self.until = checked_whole(until, "until", 1)
-        self._base = side
-        self._is_complete = side.is_complete and self.answers != RANGE
-        if side.is_complete and not self._is_complete and side.n_arms > _MOST_COMPLETE:
-            raise Unsupported(
-                f"ranges in addition to complete information are limited to {_MOST_COMPLETE:,} arms; got "
-                f"{side.n_arms:,}. Ask about the candidates: side.subset(lsdt.candidate_set(side).arm_ids)"
-            )
-        base = side if self._is_complete else side.explicit()
-        nothing = np.zeros((0, 2), np.int64)
-        self._near = nothing if self._is_complete else base.similar_pairs().astype(np.int64)
-        self._far = nothing if self._is_complete else base.dissimilar_pairs().astype(np.int64)
-        self._epsilon, self._thresholds = self._checked_epsilon(epsilon)
-        self._better, self._ranges = nothing, []
-        if side.ranges is not None:
-            self._better = np.asarray(side.ranges.better_pairs(), np.int64).reshape(-1, 2)
-            pairs, low, high = side.ranges.rows()
-            self._ranges = [
-                (int(a), int(b), float(x), float(y)) for (a, b), x, y in zip(pairs, low, high, strict=True)
-            ]
-        needed = needed_lead(side.n_arms, self.wrong_rate) if self.wrong_rate else self.max_wrong + 1
-        self._votes = RangeVotes(needed) if self.answers == RANGE else Votes(self.answers, needed)
-        self._found: dict[int, CandidateSet] = {}
-
-    def _checked_epsilon(self, epsilon: float | None) -> tuple[float | None, Thresholds | None]:
-        """Return the threshold of answers, and those of the pairs known before, if not all are the same."""
-        side = self._base
-        given = None if epsilon is None else checked_positive(epsilon, "epsilon")
-        known = side.thresholds
-        if known is not None:
-            if given is None and self.answers != RANGE:
-                raise InvalidInput(
-                    "the pairs of this side information have their own thresholds; say which threshold the "
-                    "answers refer to with epsilon=, or use answers='range', which needs none"
-                )
-            return given, (known.similar, known.dissimilar)
-        if given is None or side.epsilon is None or given == side.epsilon:
-            return given or side.epsilon, None
-        if self._is_complete:
-            return side.epsilon, None  # nothing is asked
-        return given, tuple(np.full(len(pairs), side.epsilon) for pairs in (self._near, self._far))  # type: ignore[return-value]
+        self.risk = checked_share_inside(risk, "risk")
+        self.repeats = checked_flag(repeats, "repeats")
+        self._before = side
+        self._arms: JudgedArms | ProvedArms
+        if self.answers == BETTER:
+            for name, value in (("max_wrong", max_wrong), ("epsilon", epsilon)):
+                if value:
+                    raise InvalidInput(
+                        f"{name} is for answers='similar' or 'range'; with answers='better' the errors of "
+                        "the judge are estimated from the answers"
+                    )
+            self._arms = JudgedArms(side, self.wrong_rate, self.until, self.risk, self.repeats)
+        else:
+            self._arms = ProvedArms(side, answers, self.wrong_rate, self.until, self.max_wrong, epsilon)
+        self._logs: set[str] = set()
 
     @property
     def n_answers(self) -> int:
         """How many answers were given."""
-        return self._votes.n_answers
+        return self._arms.n_answers
+
+    @property
+    def side_before(self) -> SideInformation:
+        """What was known before the first answer."""
+        return self._before
 
     @property
     def side(self) -> SideInformation:
-        """What was known before, with the answers that are settled."""
-        if not any(True for _ in self._votes.leaders(self._votes.needed)):
-            return self._base
-        if self._thresholds is not None:
-            return self._relations(self._votes.needed)._with_source(self._base.scale, self._base.fingerprint)
-        label = self._base.label
-        told = self._told(self._votes.needed)
-        near, far, better = ([(label(a), label(b)) for a, b in rows] for rows in told[:3])
-        answered = SideInformation(
-            self._base.n_arms,
-            similar=near,
-            dissimilar=far,
-            arm_ids=self._base.arm_ids,
-            epsilon=self._epsilon,
-            better=better,
-            ranges=[(label(a), label(b), low, high) for a, b, low, high in told.ranges],
-        )
-        return merge([self._base, answered], on_conflict="first")
+        """What was known before, with what the answers settle.
+
+        For ``'better'``, the pairs whose order is clear: all of them are right with probability 1 - `risk`,
+        if the judge prefers arms with larger means.
+        """
+        return self._arms.side
 
     @property
-    def found(self) -> CandidateSet:
-        """The candidates that the settled answers leave, as found by `lsdt.candidate_set`."""
-        return self._candidates(self._votes.needed)
+    def found(self) -> CandidateSet | LikelyBest:
+        """The arms that are left.
+
+        For ``'better'``, the smallest set that has the best arm with probability 1 - `risk`, most probable
+        first (`lsdt.identification.LikelyBest`). For facts, the candidates that the settled answers leave, as
+        found by `lsdt.candidate_set`.
+        """
+        return self._arms.found
+
+    @property
+    def judge(self) -> JudgeEstimate:
+        """How the judge errs, as estimated from answers of the kind ``'better'``."""
+        if not isinstance(self._arms, JudgedArms):
+            raise InvalidInput(f"only answers='better' has a model of the judge; this is {self.answers!r}")
+        return self._arms.judge
 
     @property
     def disputed(self) -> pd.DataFrame:
-        """The pairs with different answers: ``a``, ``b``, and how often each answer was given.
+        """The answers that others contradict.
 
-        With ranges, the pairs whose answers have no difference in common: ``a``, ``b``, the number of
-        ``answers``, and the ``low`` and ``high`` ends of where most of them overlap.
+        For ``'better'``, those that are probably wrong: ``a``, ``b``, ``answer``, and the probability
+        ``doubt`` that it is a slip. For ``'similar'``, pairs with different answers: ``a``, ``b``, and how
+        often each answer was given. For ``'range'``, pairs whose answers have no difference in common: ``a``,
+        ``b``, the number of ``answers``, and the ``low`` and ``high`` ends of where most of them overlap.
         """
-        import pandas as pd
-
-        label = self._base.label
-        if isinstance(self._votes, RangeVotes):
-            rows = [row | {"a": label(row["a"]), "b": label(row["b"])} for row in self._votes.disputed()]
-            return pd.DataFrame(rows, columns=["a", "b", *DISPUTED])
-        words = WORDS[self.answers]
-        rows = [
-            {"a": label(a), "b": label(b), **{word: counts.get(word, 0) for word in words}}
-            for a, b, counts in self._votes.disputed()
-        ]
-        return pd.DataFrame(rows, columns=["a", "b", *words])
+        return self._arms.disputed
 
     def checked_answer(self, answer: Any) -> str | Range:
         """Return an answer in the form in which it is counted; raise `InvalidInput` if it is not accepted."""
-        return checked_range(answer) if self.answers == RANGE else checked_answer(answer, self.answers)
+        return checked_answer(answer, self.answers)
 
-    def tell(self, a: ArmId, b: ArmId, answer: str | tuple[float | None, float | None]) -> None:
+    def tell(self, a: ArmId, b: ArmId, answer: Any, by: str | None = None) -> None:
         """Record an answer: how `a` compares with `b`.
 
         Parameters
         ----------
         a, b : str or int
-            Two arms, by id or index.
+            Two arms, by id or index, in the order in which they were shown.
         answer : str or (low, high)
             ``'similar'`` or ``'dissimilar'``; or ``'better'``, ``'worse'`` or ``'equal'``; the first letter
             is enough. For ranges, the smallest and the largest possible value of the mean of `a` minus that
             of `b`, None for an open end; or a text: ``'0.1..0.3'``, ``'0.2 +- 0.1'``, ``'>= 0.1'``.
+        by : str, optional
+            Who answered, if there are several judges. Their answers to the same question all count.
         """
-        first, second = self._base.index(a), self._base.index(b)
+        first, second = self._before.index(a), self._before.index(b)
         if first == second:
             raise InvalidInput(f"an answer is about two different arms; got {a!r} twice")
-        known = self._base.relation(a, b)
-        if self._base.range_at(first, second).is_known:
-            known = RANGE if known in WORDS["similar"] else known
-        if known is not None and (self.answers != RANGE or known not in WORDS["similar"]):
-            raise InvalidInput(
-                f"the relation of {a!r} and {b!r} was known before ({known}); only answers about other pairs "
-                "are accepted"
-            )
-        counted_as = self.checked_answer(answer)
-        if isinstance(counted_as, Range) and not self._may_be(first, second, counted_as):
-            least, most = self._base.bounds(a, b)
-            apart = f"less than {most:g}" if most < np.inf else f"at least {least:g}"
-            raise InvalidInput(
-                f"{a!r} and {b!r} were known before to be {known}, {apart} apart, which rules out every "
-                f"difference from {counted_as.low:g} to {counted_as.high:g}"
-            )
-        self._votes.add(first, second, counted_as)  # type: ignore[arg-type]
-        self._found = {}
+        said = self.checked_answer(answer)
+        if isinstance(self._arms, JudgedArms):
+            self._arms.tell(first, second, str(said), by)
+        else:
+            self._arms.tell(first, second, said)
 
-    def _may_be(self, first: int, second: int, answer: Range) -> bool:
-        """Return whether a range contains a difference that is compatible with what was known before."""
-        side = self._base
-        if not side.has_epsilon:
-            return True
-        least, most = side.distance_at(first, second)
-        is_far = answer.low <= -least or answer.high >= least
-        return is_far and answer.low < most and answer.high > -most
-
-    def next(self, n: int = 1, cost: Cost = None) -> NextPairs:
+    def next(
+        self, n: int = 1, cost: Cost = None, *, pending: Iterable[tuple[ArmId, ArmId]] = ()
+    ) -> NextPairs:
         """Return up to `n` pairs to ask about, or none and the reason.
 
         Parameters
@@ -367,200 +222,99 @@ class Inquiry:
             How many pairs to ask about at once.
         cost : float or function
             What an answer costs: a number, or a function of two ids. Pairs are ranked by what they are
-            expected to exclude per cost.
+            expected to tell per cost.
+        pending : iterable of pairs
+            Pairs that are being asked about and should not be asked about again.
         """
         n = checked_whole(n, "n", 1, 100_000)
         price = _checked_cost(cost)
-        tentative = self._candidates(1)
-        left = len(self.found)
-        if self._is_complete and left > self.until:
-            return NextPairs([], "every pair is known", left)
-        conflict = tentative.conflict
-        if conflict is not None:
-            again = self._again(
-                (self._base.index(one[0]), self._base.index(one[1]), 1.0) for one in conflict.relations
-            )
-            if not again:
-                return NextPairs([], f"settled relations contradict one another: {conflict}", left)
-            return self._offer(
-                [Question(a, b, gain, "contradiction") for a, b, gain in again], n, price, left
-            )
-        if left <= self.until:
-            return NextPairs([], f"{counted(left, 'arm')} left", left)
-        if len(tentative) > self.until:
-            found = self._choose(tentative, n)
-            if found:
-                return self._offer(found, n, price, left)
-        checks = self._checks(tentative)
-        if checks:
-            return self._offer(checks, n, price, left)
-        if len(tentative) <= self.until:
-            return NextPairs([], f"{counted(left, 'arm')} left", left)
-        return NextPairs([], "no answer about an open pair is expected to exclude an arm", left)
+        waiting = [(self._before.index(a), self._before.index(b)) for a, b in pending]
+        if isinstance(self._arms, JudgedArms):
+            return self._arms.next(n, price, waiting)
+        asked = self._arms.next(n + len(waiting), price or (lambda _a, _b: 1.0))
+        closed = {frozenset(pair) for pair in waiting}
+        index = self._before.index
+        rows = [one for one in asked if frozenset((index(one.a), index(one.b))) not in closed]
+        return asked.keep(rows[:n])
 
-    def _choose(self, tentative: CandidateSet, n: int) -> list[Question]:
-        if isinstance(self._votes, RangeVotes):
-            chosen = range_questions(self._differences(self._votes), np.asarray(tentative.arms))
-            return [one for one in chosen if one.gain >= _LEAST_GAIN]
-        told = self._told(1)
-        near, far, better = (_joined(*rows) for rows in zip(self._known(), told[:3], strict=True))
-        side = SideInformation(self._base.n_arms, near, far)
-        known = known_pairs(side, better, np.asarray(tentative.arms), n)
-        if self.answers == "similar":
-            chosen = skeleton_questions(known)
-        else:
-            chosen = comparison_questions(known, max(_MOST_PRICED, n))
-        return [one for one in chosen if one.gain >= _LEAST_GAIN]
+    def run(
+        self,
+        judge: Judge,
+        *,
+        jobs: int = 8,
+        calls: int | None = None,
+        budget: float | None = None,
+        cost: Cost = None,
+        log: str | PathLike[str] | None = None,
+    ) -> CandidateSet | LikelyBest:
+        """Ask a judge until few arms are left, nothing useful is left to ask, or the budget is used up.
 
-    def _differences(self, votes: RangeVotes) -> Differences:
-        """Return bounds on differences: from ranges, better pairs, and similar pairs if epsilon is known."""
-        rows = [*self._ranges, *self._told(1).ranges]
-        pairs = [np.array([row[:2] for row in rows], np.int64).reshape(-1, 2), self._better]
-        low = [np.array([row[2] for row in rows], np.float64), np.zeros(len(self._better))]
-        high = [np.array([row[3] for row in rows], np.float64), np.full(len(self._better), np.inf)]
-        size = self._thresholds[0] if self._thresholds is not None else self._epsilon
-        if size is not None:
-            limit = np.broadcast_to(np.asarray(size, np.float64), len(self._near))
-            pairs, low, high = [*pairs, self._near], [*low, -limit], [*high, limit]
-        before = np.array([row[:2] for row in self._ranges], np.int64).reshape(-1, 2)
-        asked = _joined(np.concatenate([before, self._better]), votes.pairs())
-        ends = np.concatenate(low), np.concatenate(high)
-        return Differences(self._base.n_arms, np.concatenate(pairs), *ends, asked, votes.half_width())
+        Parameters
+        ----------
+        judge : function or async function
+            It gets two ids, in the order in which the arms are to be shown, and returns an answer as `tell`
+            takes it; None if it has none, and the pair is not asked again.
+        jobs : int
+            How many questions are asked at the same time, in threads or, for an async function, as tasks.
+        calls : int, optional
+            The most calls of the judge.
+        budget : float, optional
+            The most that all answers together may cost; requires `cost`.
+        cost : float or function, optional
+            What an answer costs: a number, or a function of two ids.
+        log : path, optional
+            A CSV file of answers. Those that it already has are counted first and not asked for again; every
+            new answer is on disk before the next question, so an inquiry that was stopped goes on.
 
-    def _checks(self, tentative: CandidateSet) -> list[Question]:
-        """Return questions that repeat answers which exclude an arm but are not settled yet."""
-        if self._votes.needed == 1:
-            return []
-        settled = set(self.found.arms.tolist())
-        doubtful = sorted(settled - set(tentative.arms.tolist()))
-        weight: dict[tuple[int, int], float] = {}
-        for arm in doubtful[:_MOST_EXPLAINED]:
-            for one in tentative.explain(self._base.label(arm)).relations:
-                pair = self._base.index(one[0]), self._base.index(one[1])
-                weight[pair] = weight.get(pair, 0.0) + 1.0
-        again = self._again((a, b, gain) for (a, b), gain in weight.items())
-        return [Question(a, b, gain / self._votes.needed, "check") for a, b, gain in again]
+        Returns
+        -------
+        LikelyBest or CandidateSet
+            The arms that are left, `found`; ``inquiry.next().reason`` says why there are no more questions.
+        """
+        if not callable(judge):
+            raise InvalidInput(f"judge must be a function of two arms that returns an answer; got {judge!r}")
+        jobs = checked_whole(jobs, "jobs", 1, _MOST_JOBS)
+        calls = None if calls is None else checked_whole(calls, "calls", 0)
+        if budget is not None:
+            budget = checked_positive(budget, "budget")
+            if cost is None:
+                raise InvalidInput(
+                    "budget needs cost=, what an answer costs; to limit their number give calls="
+                )
+        if log is not None:
+            self.resume(log)
+        ask_judge(self, judge, jobs, calls, budget, cost, None if log is None else AnswerLog(log))
+        return self.found
 
-    def _again(self, pairs: Iterable[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
-        """Return the pairs that were answered but are not settled, least certain first, with their gain."""
-        total: dict[tuple[int, int], float] = {}
-        for a, b, gain in pairs:  # several relations may be about one pair
-            pair = min(a, b), max(a, b)
-            total[pair] = max(total.get(pair, 0.0), gain)
-        rows = []
-        for (a, b), gain in total.items():
-            lead = self._votes.again(a, b)
-            if lead is not None:
-                rows.append((lead, -gain, a, b))
-        return [(a, b, -gain) for _lead, gain, a, b in sorted(rows)]
-
-    def _offer(
-        self, found: list[Question], n: int, price: Callable[[ArmId, ArmId], float], left: int
-    ) -> NextPairs:
-        label, show = self._base.label, self._base.show
-        rows = []
-        for one in found[: max(_MOST_PRICED, n)]:
-            a, b = label(one.first), label(one.second)
-            why = WHY[one.why].format(a=show(one.first))
-            rows.append(PairQuestion(a, b, one.gain, price(a, b), why))
-        rows.sort(key=lambda row: -row.expected / row.cost)
-        return NextPairs(rows[:n], "", left)
-
-    def _known(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the similar, dissimilar and better pairs that were known before."""
-        return self._near, self._far, self._better
-
-    def _told(self, least: int) -> _Told:
-        """Return the relations stated by answers that lead by at least `least`."""
-        told = _Told([], [], [], [])
-        for a, b, answer, _lead in self._votes.leaders(least):
-            if isinstance(answer, Range):
-                # Each answer was possible, but what they have in common need not be: then one is wrong.
-                if self._may_be(a, b, answer):
-                    told.ranges.append((a, b, *answer))
-            elif answer in ("similar", "equal"):
-                told.near.append((a, b))
-            else:
-                told.far.append((a, b))
-                if answer != "dissimilar":
-                    told.better.append((a, b) if answer == "better" else (b, a))
-        return told
-
-    def _relations(self, least: int) -> SideInformation:
-        """Return what was known before, with the answers that lead by at least `least`."""
-        told = self._told(least)
-        near, far, better = (_joined(*rows) for rows in zip(self._known(), told[:3], strict=True))
-        epsilon: Any = self._epsilon
-        if self._thresholds is not None and len(near) + len(far):
-            more = (np.full(len(rows), self._epsilon or np.inf) for rows in told[:2])
-            epsilon = tuple(
-                np.concatenate([before, each]) for before, each in zip(self._thresholds, more, strict=True)
-            )
-        side = SideInformation(
-            self._base.n_arms,
-            near,
-            far,
-            epsilon=epsilon,
-            better=better,
-            ranges=[*self._ranges, *told.ranges],
-        )
-        return side._with_names(self._base._names)
-
-    def _candidates(self, least: int) -> CandidateSet:
-        if least in self._found:
-            return self._found[least]
-        if self._is_complete:
-            found = candidate_set(self._base, progress=False)
-        else:
-            found = self._derived(self._relations(least))
-        self._found[least] = found
-        return found
-
-    def _derived(self, side: SideInformation) -> CandidateSet:
-        if self.answers == RANGE and not len(self._far):
-            try:
-                return candidate_set(side, "order", progress=False)  # which is exact here
-            except InconsistentSideInformation:
-                pass
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ContradictionWarning)  # `next` asks about the conflict again
-            return candidate_set(
-                side,
-                "propagation",
-                timeout=_SECONDS if self._base.n_arms > _MANY else None,
-                progress=False,
-            )
+    def resume(self, log: str | PathLike[str]) -> None:
+        """Count the answers in a file that `run` wrote; once for each file, and none if it does not exist."""
+        kept = AnswerLog(log)
+        if str(kept.path.resolve()) not in self._logs:
+            self._logs.add(str(kept.path.resolve()))
+            kept.replay(self)
 
     def _repr_html_(self) -> str:
         known = {
             "answered with": WORDS.get(self.answers, ("ranges of differences",)),
-            "share of wrong answers": self.wrong_rate,
-            "answers that may be wrong": self.max_wrong,
             "arms at which to stop": self.until,
         }
+        if self.answers == BETTER:
+            known |= {"arms left": len(self.found), "accepted risk of losing the best": self.risk}
+        else:
+            known |= {
+                "share of wrong answers": self.wrong_rate,
+                "answers that may be wrong": self.max_wrong,
+            }
         return card(
             "Inquiry",
-            f"{counted(self.n_answers, 'answer')} about {counted(self._base.n_arms, 'arm')}",
+            f"{counted(self.n_answers, 'answer')} about {counted(self._before.n_arms, 'arm')}",
             facts(known),
         )
 
 
-class _Told(NamedTuple):
-    """Relations stated by answers: similar, dissimilar and better pairs, and ranges of differences."""
-
-    near: list[tuple[int, int]]
-    far: list[tuple[int, int]]
-    better: list[tuple[int, int]]
-    ranges: list[tuple[int, int, float, float]]
-
-
-def _joined(known: NDArray[np.int64], more: Any) -> NDArray[np.int64]:
-    return np.concatenate([known, np.array(more, np.int64).reshape(-1, 2)])
-
-
-def _checked_cost(cost: Cost) -> Callable[[ArmId, ArmId], float]:
+def _checked_cost(cost: Cost) -> Price | None:
     if cost is None:
-        return lambda _a, _b: 1.0
+        return None
     if callable(cost):
         asked = cost
 
@@ -581,10 +335,9 @@ def next_pairs(
     until: int = 1,
     epsilon: float | None = None,
 ) -> NextPairs:
-    """Choose the pairs whose answers are expected to exclude the most arms.
+    """Choose the pairs of arms that are most useful to ask about.
 
-    This is one batch of questions. `Inquiry` also takes the answers, and repeats questions if they may be
-    wrong.
+    This is one batch of questions. `Inquiry` also takes the answers, and allows for wrong ones.
 
     Parameters
     ----------
@@ -600,12 +353,12 @@ def next_pairs(
     until : int
         Ask nothing if at most this many arms are left.
     epsilon : float, optional
-        The threshold that answers in words refer to; by default the epsilon of `side`.
+        The threshold that similar and dissimilar refer to; by default the epsilon of `side`.
 
     Returns
     -------
     NextPairs
-        ``pairs``; ``questions``, which say what each answer is expected to exclude and why it is asked;
+        ``pairs``; ``questions``, which say what each answer is expected to tell and why it is asked;
         ``reason``, if there is nothing to ask about.
 
     Examples
@@ -613,7 +366,7 @@ def next_pairs(
     >>> import lsdt
     >>> side = lsdt.SideInformation(3, better=[("tea", "mate")], arm_ids=["tea", "mate", "coffee"])
     >>> lsdt.next_pairs(side, answers="better").pairs
-    [('coffee', 'tea')]
+    [('tea', 'coffee')]
     >>> lsdt.next_pairs(lsdt.from_means([.1, .2, .3], epsilon=.15)).reason
     'every pair is known'
     """

@@ -280,9 +280,9 @@ def _play_entry(state_class: type, stamp: _Stamp) -> Any:
                     return
                 if counts_asks:
                     count_ask(state, chosen, allowed, stream_of(buffer, round_, _POLICY))
-                arm = arms[chosen]
+                arm = np.uint64(arms[chosen])  # unsigned: not checked whether it counts from the end
                 if setting.law == RECORDED_LAW:
-                    reward = draw_recorded(setting.starts, setting.recorded, arm, noise)
+                    reward = draw_recorded(setting.starts, setting.recorded, arms[chosen], noise)
                 else:
                     reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, noise)
                 learn(state, chosen, reward, stream_of(buffer, round_, _TOSS))

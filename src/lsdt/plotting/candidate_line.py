@@ -145,7 +145,7 @@ def draw_line(
         axes.bar(edges[:-1], heights, np.diff(edges), bottom, align="edge", color=shade, lw=0)
         bottom += heights
         share = f"{int(which.sum()):,}" + (f", {which.mean():.0%}" if which.mean() >= 0.01 else "")
-        name = f"{found.verb} the best" if kind == CANDIDATE else f"out: {NAMES[kind]}"
+        name = f"{found.claim}" if kind == CANDIDATE else f"out: {NAMES[kind]}"
         handles.append(Patch(fc=shade, label=f"{name} ({share})"))
     top = float(bottom.max())
     level = 1.08 * top

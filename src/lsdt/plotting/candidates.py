@@ -152,7 +152,7 @@ def candidate_picture(found: CandidateSet) -> CandidatePicture:
         [" ".join(side.show(arm).split()) or "·" for arm in range(side.n_arms)],
         group,
         groups,
-        f"{len(found):,} of {side.n_arms:,} arms {found.verb} the best ({kind} side information)",
+        f"{len(found):,} of {side.n_arms:,} arms {found.claim} ({kind} side information)",
     )
 
 
@@ -192,7 +192,7 @@ def _groups(found: CandidateSet) -> tuple[NDArray[np.int64], list[str]]:
     else:
         members = [found.arms]
         more = f" in {len(classes)} classes" if classes is not None and len(classes) > 1 else ""
-        names = [f"{found.verb} the best ({len(found)}{more})"]
+        names = [f"{found.claim} ({len(found)}{more})"]
     group = np.full(found.side.n_arms, -1)
     for number, arms in enumerate(members):
         group[arms] = number

@@ -89,7 +89,7 @@ def plot_check(check: SideCheck, ax: Axes | None = None) -> Axes:
     if check.lipschitz is not None:
         ends = np.array([0.0, float(points.x.max(initial=0.0))])
         what = f"Lipschitz constant {check.lipschitz.assumed:g}"
-        axes.plot(ends, check.lipschitz.assumed * ends, color=INK, lw=1.4, label=what)
+        axes.plot(points.x[order], points.limit[order], color=INK, lw=1.4, label=what)
         if check.lipschitz.assumed < check.lipschitz.smallest < np.inf:
             smallest = check.lipschitz.smallest
             what = f"smallest that is not contradicted, {smallest:.3g}"
@@ -116,7 +116,7 @@ def check_points(check: SideCheck) -> CheckPoints:
         if not found.n_pairs:
             raise InvalidInput("no pair could be tested, so there is nothing to draw; lower min_raters")
         distance = np.abs(found.differences)
-        low, limit = np.maximum(distance - found.half_widths, 0.0), found.assumed * found.distances
+        low, limit = np.maximum(distance - found.half_widths, 0.0), found.allowed
         return CheckPoints(found.distances, distance, low, limit, low > limit, [])
     rows = check.pairs[check.pairs["relation"] == "similar"]
     if rows.empty:

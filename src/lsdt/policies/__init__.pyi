@@ -36,3 +36,4 @@ from .situation import MOST_ROUNDS as MOST_ROUNDS, Situation as Situation, check
 from .specification import Choice as Choice, Number as Number, Specification as Specification
 from .stopping import StoppingRule as StoppingRule, Verdict as Verdict
 from .tolerance import tolerance_of as tolerance_of
+from .top_stopping import ALL as ALL, TopStoppingRule as TopStoppingRule, TopVerdict as TopVerdict

@@ -47,17 +47,19 @@ class Player:
     packed : Packed
         The whole state, key of the random streams included, in one buffer.
     flags : array of bool
-        One for every arm: all may be played.
+        One for every arm: all may be played. Nothing changes them, and copies share them.
     round : int
         The number of the round at hand, from 0 on.
     """
 
     __slots__ = ("_one", "_state_class", "entries", "flags", "packed", "round")
 
-    def __init__(self, entries: Entries, packed: Packed, state_class: type, n_arms: int) -> None:
+    def __init__(
+        self, entries: Entries, packed: Packed, state_class: type, n_arms: int, flags: Array | None = None
+    ) -> None:
         self.entries = entries
         self.packed = packed
-        self.flags = np.ones(n_arms, np.bool_)
+        self.flags = np.ones(n_arms, np.bool_) if flags is None else flags
         self.round = 0
         self._state_class = state_class
         self._one: tuple[Array, Array, Array] | None = None
@@ -106,13 +108,16 @@ class Player:
 
     def copy(self) -> Player:
         """Return a player of its own that goes on from here."""
-        player = Player(self.entries, self.packed.copy(), self._state_class, len(self.flags))
+        player = self._with(self.packed.copy())
         player.round = self.round
         return player
 
     def with_key(self, key: Array) -> Player:
         """Return a player of its own that draws from other streams; this one is before its first round."""
-        return Player(self.entries, self.packed.with_key(key), self._state_class, len(self.flags))
+        return self._with(self.packed.with_key(key))
+
+    def _with(self, packed: Packed) -> Player:
+        return Player(self.entries, packed, self._state_class, len(self.flags), self.flags)
 
     @property
     def state(self) -> Any:
@@ -362,8 +367,9 @@ class Policy:
         assert declared.prepare_many is not None
         state = declared.prepare_many(classes, self._resolved(rewards))
         entries = declared.entries()
+        flags = np.ones(classes.n_arms.max(), np.bool_)
         made = zip(pack_many(state, keys), classes.n_arms.tolist(), strict=True)
-        return [Player(entries, packed, declared.state, n_arms) for packed, n_arms in made]
+        return [Player(entries, packed, declared.state, n_arms, flags[:n_arms]) for packed, n_arms in made]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self._key() == other._key()

@@ -26,9 +26,14 @@ from .log import (
     read_by_default as read_by_default,
     read_log as read_log,
 )
+from .rules.beaten_items import (
+    beaten_by_bets as beaten_by_bets,
+    beaten_by_bootstrap as beaten_by_bootstrap,
+)
 from .rules.epsilon import EpsilonSearch as EpsilonSearch, search_epsilon as search_epsilon
 from .rules.relations import PaperRule as PaperRule, side_information_of as side_information_of
 from .side_check import LipschitzCheck as LipschitzCheck, SideCheck as SideCheck, check_side as check_side
+from .statistics.betting import FRACTIONS as FRACTIONS, WEIGHTS as WEIGHTS
 from .statistics.items import ItemStatistics as ItemStatistics, item_statistics as item_statistics
 from .statistics.missingness import Missingness as Missingness, check_missingness as check_missingness
 from .statistics.pairs import PairStatistics as PairStatistics, pair_statistics as pair_statistics

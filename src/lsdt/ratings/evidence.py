@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from lsdt.ratings.statistics.items import ItemStatistics
     from lsdt.ratings.statistics.missingness import Missingness
     from lsdt.ratings.statistics.pairs import PairStatistics
-    from lsdt.side_information import ArmId
+    from lsdt.side_information import ArmId, BeatenSource
 
 _LEVEL = 0.95  # at which the lower ends of all items hold together; the default confidence of `from_ratings`
 # By eye: items with fewer ratings are ranked behind the others, because their spread is hardly known.
@@ -106,6 +106,7 @@ class RatingEvidence:
     ----------
     relations, rule, level, interval, search : str
         The options of `lsdt.from_ratings`; ``search`` is ``'given'`` if epsilon was, ``'none'`` for ranges.
+        For ``guarantee='best'``, ``relations`` is ``'none'`` and ``level`` is ``'best'``.
     confidence : float
         The option of `lsdt.from_ratings`.
     epsilon : float or None
@@ -118,6 +119,8 @@ class RatingEvidence:
         Remarks for the user.
     missingness : Missingness
         Whether ratings are missing at random.
+    beaten : BeatenSource or None
+        Which items are beaten, by which others, for ``guarantee='best'``; there are no relations then.
     left_out : int
         With very many items, the number of ranges that were not kept, see `lsdt.ratings.rules.hubs`.
     fingerprint : tuple of str
@@ -127,7 +130,7 @@ class RatingEvidence:
     --------
     >>> import lsdt
     >>> log, _ = lsdt.ratings.make_log(n_users=8000, n_items=12, ratings_per_user=8)
-    >>> evidence = lsdt.from_ratings(log).evidence
+    >>> evidence = lsdt.from_ratings(log, guarantee="all").evidence
     >>> evidence.relations, evidence.scale
     ('ranges', (1.0, 5.0))
     """
@@ -151,6 +154,13 @@ class RatingEvidence:
     tried: tuple[GridPoint, ...]
     left_out: int = 0
     fingerprint: tuple[str, ...] = ()
+    beaten: BeatenSource | None = None
+
+    @property
+    def risk(self) -> float | None:
+        """The probability that any relation is wrong, or the best item beaten; None if there is no bound."""
+        bounded = self.rule == "interval" and self.level in ("family", "best")
+        return 1.0 - self.confidence if bounded else None
 
     @property
     def item_ids(self) -> tuple[ArmId, ...]:
@@ -159,10 +169,24 @@ class RatingEvidence:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """A row per pair that is decided or has a range: a, b, relation, raters, difference, low, high."""
+        """A row per pair that is decided or has a range: a, b, relation, raters, difference, low, high.
+
+        For ``guarantee='best'``, a row per beaten item and item that beat it: a, b, relation (``'beaten'``),
+        raters, evidence (see `lsdt.side_information.BeatenSource`).
+        """
         import pandas as pd
 
         ids = pd.Index(self.item_ids)
+        if self.beaten is not None:
+            return pd.DataFrame(
+                {
+                    "a": ids[self.beaten.arms],
+                    "b": ids[self.beaten.beaters],
+                    "relation": "beaten",
+                    "raters": self.beaten.raters,
+                    "evidence": self.beaten.evidence,
+                }
+            )
         decided = self.decided
         return pd.DataFrame(
             {
@@ -203,8 +227,9 @@ class RatingEvidence:
         Returns
         -------
         DataFrame
-            ``item``, ``ratings``, ``mean`` (as rated), ``quality``, ``low``, and ``below``: an item that the
-            interval of a decided pair shows to be better, the first of them in this ranking, or None.
+            ``item``, ``ratings``, ``mean`` (as rated), ``quality``, ``low``, and ``below``: an item that beat
+            it, or that the interval of a decided pair shows to be better, the first of them in this ranking,
+            or None.
 
         Examples
         --------
@@ -235,7 +260,7 @@ class RatingEvidence:
         return frame.iloc[order].reset_index(drop=True)
 
     def _above(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return, for every item, the first item in `order` that an interval shows to be better, or -1."""
+        """Return, for every item, the first item in `order` that beat it or that is shown better, or -1."""
         decided, widths = self.decided, self.half_widths
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
@@ -245,6 +270,8 @@ class RatingEvidence:
             (decided.second, decided.first, decided.difference - widths > 0.0),
         ):
             np.minimum.at(found, worse[is_worse], place[better[is_worse]])
+        if self.beaten is not None:
+            np.minimum.at(found, self.beaten.arms, place[self.beaten.beaters])
         return np.asarray(np.append(order, -1)[found])
 
     @cached_property
@@ -288,7 +315,10 @@ class RatingEvidence:
         return int(np.isin(self.words, codes).sum())
 
     def relations_in_words(self) -> str:
-        """Return how many relations of each kind there are."""
+        """Return how many relations of each kind there are, or how many items are beaten."""
+        if self.beaten is not None:
+            items = counted(len(self.item_ids), "item")
+            return f"none; {len(np.unique(self.beaten.arms)):,} of {items} beaten"
         unknown = f"{self.decided.n_pairs - len(self.words) - self.left_out:,} unknown"
         if self.epsilon is not None:
             similar, dissimilar = self.count("similar"), self.count("dissimilar")
@@ -313,6 +343,8 @@ class RatingEvidence:
 
     def __repr__(self) -> str:
         decided, epsilon = counted(len(self.words), "range"), ""
+        if self.beaten is not None:
+            decided = counted(len(np.unique(self.beaten.arms)), "beaten item")
         if self.epsilon is not None:
             decided, epsilon = counted(len(self.words), "decided pair"), f", epsilon={self.epsilon:g}"
         return (

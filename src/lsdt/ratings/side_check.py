@@ -3,9 +3,10 @@
 That means are Lipschitz in the features, or that arms of one group are alike, is an assumption. A log, or the
 rewards so far, give an interval for the difference of two means; all intervals hold together with the
 requested confidence. A similar pair is *wrong* if its interval lies at or beyond epsilon, *right* if it lies
-within, else *open*. How many are wrong in all, open ones included, is estimated: true differences are taken
-to be normal around 0, with the variance of the measured ones less that of their errors, and each pair adds
-the probability that its true difference is on the wrong side.
+within, else *open*; a better pair or a range is wrong if its interval lies outside, right if it lies inside.
+How many are wrong in all, open ones included, is estimated: true differences are taken to be normal around 0,
+with the variance of the measured ones less that of their errors, and each pair adds the probability that its
+true difference is on the wrong side.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+WORDS = ("similar", "dissimilar", "range")
 VERDICTS = {-1: "wrong", 0: "open", 1: "right"}
 
 
@@ -75,6 +77,8 @@ class LipschitzCheck(NamedTuple):
         The estimated share of pairs that are further apart than it allows.
     distances, differences, half_widths : ndarray
         Of every pair that was measured.
+    unexplained : float
+        What means of arms with equal features may differ by.
     """
 
     assumed: float
@@ -86,6 +90,12 @@ class LipschitzCheck(NamedTuple):
     distances: Floats
     differences: Floats
     half_widths: Floats
+    unexplained: float = 0.0
+
+    @property
+    def allowed(self) -> Floats:
+        """The most that the means of every pair may differ by."""
+        return np.hypot(self.unexplained, self.assumed * self.distances)
 
     def _repr_html_(self) -> str:
         return fields_card(self)
@@ -98,7 +108,7 @@ class SideCheck:
     Attributes
     ----------
     n_relations, n_tested : int
-        Similar and dissimilar pairs, and how many of them could be tested.
+        Similar and dissimilar pairs and ranges, and how many of them could be tested.
     n_wrong, n_right : int
         How many of these an interval contradicts or confirms.
     share_wrong : float
@@ -108,7 +118,8 @@ class SideCheck:
     lipschitz : LipschitzCheck or None
         For side information from features.
     pairs : DataFrame
-        A row per pair tested: a, b, relation, group, limit, n, difference, low, high, verdict.
+        A row per relation tested: a, b, relation, group, limit (empty for ranges), n, difference, low, high,
+        verdict.
 
     Examples
     --------
@@ -188,13 +199,14 @@ class SideCheck:
 def check_side(
     side: SideInformation, against: Any, *, confidence: float = 0.95, min_raters: int = 30
 ) -> SideCheck:
-    """Test similar and dissimilar pairs against a log of ratings, or against the rewards of an agent.
+    """Test relations against a log of ratings, or against the rewards of an agent.
 
     Parameters
     ----------
     side : SideInformation
-        What is to be tested; its epsilon must be known. From `lsdt.from_features` the Lipschitz constant is
-        tested too, on all pairs, and from `lsdt.from_groups` every group (``check.groups()``).
+        What is to be tested: similar and dissimilar pairs whose epsilon is known, and ranges. From
+        `lsdt.from_features` the Lipschitz constant is tested too, on all pairs, and from `lsdt.from_groups`
+        every group (``check.groups()``).
     against : RatingLog, path, dataframe, array or Agent
         A log, as of `lsdt.ratings.read_log`, whose items are the arms; epsilon is then a share of its scale.
         Or an agent, whose rewards so far are compared in their own units.
@@ -223,43 +235,71 @@ def check_side(
     if not 0.0 < level < 1.0:
         raise InvalidInput(f"confidence must lie between 0 and 1; got {confidence!r}")
     least = checked_whole(min_raters, "min_raters", 2)
-    if not side.has_epsilon:
+    if not side.has_epsilon and side.ranges is None:
         raise InvalidInput(
             "relations are tested by how far apart means are; give the side information an epsilon"
         )
-    pairs, limits, is_similar = _relations(side)
+    relations = _relations(side)
+    pairs = relations.pairs
     features = side.evidence if isinstance(side.evidence, FeatureEvidence) else None
     if hasattr(against, "arm_statistics"):
         measured = _by_rewards(side, against, level, least, None if features is not None else pairs)
     else:
         measured = _by_log(side, against, level, least, None if features is not None else pairs)
     known, places = measured.at(pairs, side.n_arms)
-    tested, limits, is_similar = pairs[known], limits[known], is_similar[known]
-    some = measured.take(places)
-    beyond = np.abs(some.difference) - some.half_width >= limits
-    within = np.abs(some.difference) + some.half_width < limits
-    verdict = np.where(beyond, -1, np.where(within, 1, 0)) * np.where(is_similar, 1, -1)
-    outside = np.zeros(len(limits))
-    for kind in (is_similar, ~is_similar):  # similar pairs differ less, so each kind has its own spread
-        alike = some.take(kind)
-        outside[kind] = _chance_beyond(alike, limits[kind], _spread(alike, np.zeros(len(alike.n))))
-    probabilities = np.where(is_similar, outside, 1.0 - outside)
-    table = _table(side, tested, is_similar, limits, some, verdict)
+    tested, some = relations.take(known), measured.take(places)
+    from_below, from_above = some.difference - some.half_width, some.difference + some.half_width
+    beyond = np.abs(some.difference) - some.half_width >= tested.limit
+    within = np.abs(some.difference) + some.half_width < tested.limit
+    verdict = np.where(beyond, -1, np.where(within, 1, 0)) * np.where(tested.word == 0, 1, -1)
+    excluded = (from_above < tested.low) | (from_below > tested.high)
+    contained = (from_below >= tested.low) & (from_above <= tested.high)
+    signed = tested.word == 2
+    verdict = np.where(signed, np.where(excluded, -1, np.where(contained, 1, 0)), verdict)
+    wrong = np.zeros(len(verdict))
+    for word in range(len(WORDS)):  # similar pairs differ less, so each kind has its own spread
+        kind = tested.word == word
+        alike, spread = some.take(kind), _spread(some.take(kind), np.zeros(int(kind.sum())))
+        limit = tested.limit[kind]
+        below, above = (tested.low[kind], tested.high[kind]) if word == 2 else (-limit, limit)
+        outside = _chance_outside(alike, below, above, spread)
+        wrong[kind] = 1.0 - outside if WORDS[word] == "dissimilar" else outside
+    table = _table(side, tested, some, verdict)
     lipschitz = None if features is None else _lipschitz(side, features, measured)
-    return SideCheck(len(pairs), level, lipschitz, table, probabilities)
+    return SideCheck(len(pairs), level, lipschitz, table, wrong)
 
 
-def _relations(side: SideInformation) -> tuple[NDArray[Any], Floats, NDArray[np.bool_]]:
-    """Return all similar and dissimilar pairs, their thresholds, and which are similar."""
-    similar, dissimilar = side.similar_pairs(), side.dissimilar_pairs()
-    is_similar = np.repeat([True, False], [len(similar), len(dissimilar)])
-    values = side.thresholds
-    limits = (
-        np.full(len(is_similar), side.epsilon)
-        if values is None
-        else np.concatenate([values.similar, values.dissimilar])
-    )
-    return np.concatenate([similar, dissimilar]), limits.astype(np.float64), is_similar
+class _Relations(NamedTuple):
+    """Pairs with their relation (its place in `WORDS`): a limit on the distance, or ends of a range."""
+
+    pairs: NDArray[Any]
+    word: NDArray[np.int64]
+    limit: Floats
+    low: Floats
+    high: Floats
+
+    def take(self, which: NDArray[np.bool_]) -> _Relations:
+        """Return some of the relations."""
+        return _Relations._make(column[which] for column in self)
+
+
+def _relations(side: SideInformation) -> _Relations:
+    """Return all similar and dissimilar pairs, if their thresholds are known, and all ranges."""
+    none = np.zeros((0, 2), np.int32)
+    similar, dissimilar = none, none
+    if side.has_epsilon:
+        similar, dissimilar = side.similar_pairs(), side.dissimilar_pairs()
+    known = side.ranges
+    signed = none if known is None else known.pairs
+    values, sizes = side.thresholds, [len(similar), len(dissimilar), len(signed)]
+    limits = np.full(sum(sizes), np.nan)
+    near = sizes[0] + sizes[1]
+    limits[:near] = side.epsilon if values is None else np.concatenate([values.similar, values.dissimilar])
+    low, high = np.full(sum(sizes), np.nan), np.full(sum(sizes), np.nan)
+    if known is not None:
+        low[near:], high[near:] = known.low, known.high
+    word = np.repeat(np.arange(3), sizes)
+    return _Relations(np.concatenate([similar, dissimilar, signed]), word, limits, low, high)
 
 
 def _by_log(
@@ -336,34 +376,29 @@ def _spread(measured: _Measured, distances: Floats) -> Floats:
     return np.asarray(whole + slope * (grown - (grown.mean() if len(grown) else 0.0)))
 
 
-def _chance_beyond(measured: _Measured, limits: Floats, spread: Floats) -> Floats:
-    """Return the posterior probability of every pair that its true distance is at least its limit."""
+def _chance_outside(measured: _Measured, low: Floats, high: Floats, spread: Floats) -> Floats:
+    """Return the posterior probability of every pair that its true difference is outside low to high."""
     from scipy.special import ndtr
 
     noise = np.maximum(measured.error**2, 1e-300)
     weight = np.maximum(spread, 0.0) / (np.maximum(spread, 0.0) + noise)
     centre, width = weight * measured.difference, np.sqrt(np.maximum(weight * noise, 1e-300))
-    return np.asarray(ndtr((-limits - centre) / width) + ndtr((centre - limits) / width))
+    return np.asarray(ndtr((low - centre) / width) + ndtr((centre - high) / width))
 
 
 def _table(
-    side: SideInformation,
-    pairs: NDArray[Any],
-    is_similar: NDArray[np.bool_],
-    limits: Floats,
-    measured: _Measured,
-    verdict: NDArray[np.int64],
+    side: SideInformation, tested: _Relations, measured: _Measured, verdict: NDArray[np.int64]
 ) -> pd.DataFrame:
     import pandas as pd
 
     groups = side.evidence.groups if isinstance(side.evidence, GroupEvidence) else (None,) * side.n_arms
     return pd.DataFrame(
         {
-            "a": [side.label(arm) for arm in pairs[:, 0].tolist()],
-            "b": [side.label(arm) for arm in pairs[:, 1].tolist()],
-            "relation": np.where(is_similar, "similar", "dissimilar"),
-            "group": pd.Series([groups[arm] for arm in pairs[:, 0].tolist()], dtype=object),
-            "limit": limits,
+            "a": [side.label(arm) for arm in tested.pairs[:, 0].tolist()],
+            "b": [side.label(arm) for arm in tested.pairs[:, 1].tolist()],
+            "relation": np.array(WORDS)[tested.word],
+            "group": pd.Series([groups[arm] for arm in tested.pairs[:, 0].tolist()], dtype=object),
+            "limit": tested.limit,
             "n": measured.n,
             "difference": measured.difference,
             "low": measured.difference - measured.half_width,
@@ -378,11 +413,11 @@ def _lipschitz(side: SideInformation, features: FeatureEvidence, measured: _Meas
     least = np.maximum(np.abs(measured.difference) - measured.half_width, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         slopes = np.where(least > 0.0, least / distances, 0.0)
-    allowed = features.lipschitz * distances
+    allowed = features.allowed(distances)
     at = int(np.argmax(slopes)) if len(slopes) else 0
     smallest = float(slopes[at]) if len(slopes) else 0.0
     pair = (side.label(int(measured.first[at])), side.label(int(measured.second[at]))) if smallest else None
-    beyond = _chance_beyond(measured, allowed, _spread(measured, distances))
+    beyond = _chance_outside(measured, -allowed, allowed, _spread(measured, distances))
     return LipschitzCheck(
         features.lipschitz,
         smallest,
@@ -393,4 +428,5 @@ def _lipschitz(side: SideInformation, features: FeatureEvidence, measured: _Meas
         distances,
         measured.difference,
         measured.half_width,
+        features.unexplained,
     )

@@ -390,6 +390,8 @@ def _side_text(side: Any) -> str:
     if getattr(side, "func", None) is not from_ratings:
         return "a function of the training"
     options = {"rule": "interval", "epsilon": "auto", **side.keywords}
+    if options.get("guarantee") == "best":
+        return "beaten items"
     if relations_asked(options) == "ranges":
         return f"{options['rule']} rule, ranges"
     return f"{options['rule']} rule, epsilon {options['epsilon']}"

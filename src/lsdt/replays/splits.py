@@ -250,14 +250,15 @@ def _is_found(study: ReplayStudy) -> bool:
 
 
 def _count_relations(side: SideInformation) -> int:
-    """Return the number of relations; ranges count only if at least one of them orders its pair.
+    """Return the number of relations and of beaten items; ranges count only if one of them orders its pair.
 
     If none does, equal means satisfy all ranges, which then say nothing about which item is best.
     """
     ranges = 0
     if side.ranges is not None and len(side.ranges.ordered_pairs()):
         ranges = len(side.ranges.pairs)
-    return side.n_similar + side.n_dissimilar + ranges
+    beaten = 0 if side.beaten is None else int(side.beaten.is_out(side.n_arms).sum())
+    return side.n_similar + side.n_dissimilar + ranges + beaten
 
 
 def _side(study: ReplayStudy, split: Split) -> SideInformation:

@@ -62,6 +62,11 @@ _BEYOND = {
     "beyond-identify": "beyond.identification.contest",
     "beyond-drift": "beyond.drift.contest",
     "beyond-inquiry": "beyond.inquiry.contest",
+    "beyond-pairs-log": "beyond.pairs.log",
+    "beyond-pairs-features": "beyond.pairs.features_contest",
+    "beyond-pairs-judge": "beyond.pairs.judge_contest",
+    "beyond-pairs-calibration": "beyond.pairs.judge_calibration",
+    "beyond-pairs-comparisons": "beyond.pairs.comparison_level",
 }
 BEYOND = tuple(_BEYOND)
 

@@ -6,6 +6,7 @@ is durable. The connection layer calls it with a whole request; other servers re
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 from functools import lru_cache
@@ -85,6 +86,8 @@ class DecisionPath:
             "tell": self._tell,
             "observe": self._observe,
         }
+        # Requests with an idempotency key whose unit has no settled arm yet, by experiment and key.
+        self._settling: dict[tuple[str, str], asyncio.Event] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, name: str, what: str) -> None:
         """Answer one request that came through ASGI."""
@@ -101,7 +104,7 @@ class DecisionPath:
 
     async def answer(self, scope: Scope, head: Head, body: bytes | Receive, name: str, what: str) -> Answer:
         """Return the answer to one request, whose body may still have to be read."""
-        service = self._service
+        service, kept, settling = self._service, None, None
         try:
             caller = service.guard.admit(scope, head, "decide", name)
             if not isinstance(body, bytes):
@@ -119,6 +122,11 @@ class DecisionPath:
                     await commits.numbers(hosted.agent, n)
                     commits = service.commits  # of another connection, where the first was lost meanwhile
                     commits.check()
+            # The arm of a unit is settled by its commit: a retry under the same key waits for that.
+            while kept is not None and (name, kept) in self._settling:
+                await self._settling[name, kept].wait()
+            if kept is not None and getattr(request, "unit", None) is not None:
+                settling = self._settling[name, kept] = asyncio.Event()
             # Within one turn of the loop: no other request can answer the same key in between.
             try:
                 ready = self._begin(hosted, what, request, kept, body)
@@ -126,11 +134,23 @@ class DecisionPath:
                 if not await commits.catch_up():
                     raise
                 ready = self._begin(hosted, what, request, kept, body)  # another replica made it meanwhile
-            answer, headers = ready.finish(await commits.durable(ready.agent, ready.note))
+            outcome = await commits.durable(ready.agent, ready.note)
+            # Another replica gave the unit an arm, or closed the decision whose reward is to be replaced.
+            while outcome.is_taken or (outcome.n_repeats and getattr(request, "repeat", "") == "replace"):
+                hosted.answers.pop(kept or "", None)
+                if commits.lacks_numbers(hosted.agent, 1):
+                    await commits.numbers(hosted.agent, 1)
+                ready = self._begin(hosted, what, request, kept, body)
+                outcome = await commits.durable(ready.agent, ready.note)
+            answer, headers = ready.finish(outcome)
         except ClientGone:
             raise
         except Exception as error:
             return self._failed(error, what)
+        finally:
+            if settling is not None and kept is not None:
+                del self._settling[name, kept]
+                settling.set()
         service.metrics.request(what, 200)
         return Answer(200, answer, JSON, headers)
 
@@ -184,10 +204,10 @@ class DecisionPath:
         if request.rewards is not UNSET:
             if request.decision is not UNSET or request.reward is not UNSET:
                 raise InvalidInput("give decision and reward, or rewards; got both")
-            return hosted.tell([(each.decision, each.reward) for each in request.rewards])
+            return hosted.tell([(each.decision, each.reward) for each in request.rewards], request.repeat)
         if request.decision is UNSET or request.reward is UNSET:
             raise InvalidInput("give decision and reward, or rewards, a list of such pairs")
-        return hosted.tell([(request.decision, request.reward)])
+        return hosted.tell([(request.decision, request.reward)], request.repeat)
 
     def _observe(
         self, hosted: HostedExperiment, request: messages.ObserveRequest

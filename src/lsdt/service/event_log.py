@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lsdt.storage import Kind
+from lsdt.agent import first_decision
+from lsdt.storage import CLOSING, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from lsdt.storage import Entry, Store
 
 _WORDS = {int(kind): kind.name.lower() for kind in Kind}
+_OF_DECISIONS = (Kind.ASK, *CLOSING, Kind.REPLACE)
 _ENCODER = msgspec.json.Encoder()
 _BATCH = 5_000  # events read at a time: about half a megabyte of JSON
 
@@ -38,7 +40,8 @@ def entries(store: Store, name: str, after: int, limit: int | None) -> Iterator[
 def as_row(entry: Entry, side: SideInformation) -> dict[str, Any]:
     """Return an event in plain words.
 
-    The propensity of an ask lies where others have the reward. Arms go by their number; the service sees to
+    The propensity of an ask lies where others have the reward. `first` is, of a unit that was there before,
+    the number of its first decision. Arms go by their number; the service sees to
     it that numbers stay.
     """
     is_ask = entry.kind == Kind.ASK
@@ -46,10 +49,11 @@ def as_row(entry: Entry, side: SideInformation) -> dict[str, Any]:
         "position": entry.position,
         "time": entry.time / 1e6,
         "event": _WORDS.get(entry.kind, str(entry.kind)),
-        "decision": entry.number if entry.number >= 0 and entry.kind <= Kind.EXPIRE else None,
+        "decision": entry.number if entry.number >= 0 and entry.kind in _OF_DECISIONS else None,
         "arm": side.label(entry.arm) if 0 <= entry.arm < side.n_arms else None,
         "reward": None if is_ask else entry.reward,
         "propensity": entry.reward if is_ask else None,
+        "first": first_decision(entry.data) if is_ask else None,
     }
 
 
@@ -73,6 +77,7 @@ def parquet(batches: Iterator[Sequence[Entry]], side: SideInformation) -> bytes:
             ("arm", ids),
             ("reward", pa.float64()),
             ("propensity", pa.float64()),
+            ("first", pa.int64()),
         ]
     )
     target = io.BytesIO()

@@ -75,6 +75,10 @@ class NewExperiment(Struct, forbid_unknown_fields=True):
     prior: PriorRewards | None = None
     prior_weight: float = 1.0
     forget: float | str | None = None
+    floor: dict[str, float] | None = None
+    holdout: dict[str, float] | None = None
+    replace_within: float | str | None = None
+    sticky: float | str | None = None
     expiry: Expiry | None = None
 
 
@@ -111,11 +115,16 @@ class ExperimentList(Struct):
 
 
 class AskRequest(Struct, forbid_unknown_fields=True):
-    """How many decisions, of which arms, and whether with their probability."""
+    """How many decisions, of which arms, whether with their probability, and whether of different arms.
+
+    Or who asks: a unit keeps its arm.
+    """
 
     n: Whole | None = None
     allowed: list[ArmId | bool] | None = None
     propensity: Chance = False
+    distinct: bool = False
+    unit: str | None = None
 
 
 class DecisionResponse(Struct, omit_defaults=True):
@@ -140,15 +149,22 @@ class Reward(Struct, forbid_unknown_fields=True):
 
 
 class TellRequest(Struct, forbid_unknown_fields=True):
-    """The reward of one decision, or of many."""
+    """The reward of one decision, or of many.
+
+    `repeat` says what to do with decisions that were told before: "ignore", or "replace" the earlier reward.
+    """
 
     decision: str | UnsetType = UNSET
     reward: Number | UnsetType = UNSET
     rewards: list[Reward] | UnsetType = UNSET
+    repeat: str = "ignore"
 
 
 class TellResponse(Struct):
-    """How many rewards were learned, and how many were of decisions closed before."""
+    """How many rewards were learned, and how many were of decisions closed before.
+
+    A reward that replaces another counts as learned.
+    """
 
     learned: int
     repeated: int
@@ -213,6 +229,18 @@ class RetireRequest(Struct, forbid_unknown_fields=True):
     """An arm that is never to be chosen again, or that comes back."""
 
     arm: ArmId
+
+
+class EraseRequest(Struct, forbid_unknown_fields=True):
+    """A unit that is to be forgotten."""
+
+    unit: str
+
+
+class EraseResponse(Struct):
+    """Whether the unit was known."""
+
+    erased: bool
 
 
 class MergeRequest(Struct, forbid_unknown_fields=True):
@@ -348,6 +376,35 @@ class StoppingForecast(Struct):
     evidence: float | None = None
     needed: float | None = None
     tries_to_go: int | None = None
+
+
+class ControlArm(Struct):
+    """The arm that others are compared with; `mean` is null before its first reward."""
+
+    arm: ArmId
+    plays: int
+    mean: float | None
+
+
+class LiftedArm(Struct):
+    """How much better an arm is than the control; all intervals hold together, at all times.
+
+    `lift`, `low` and `high` are null where nothing is known of one of the two.
+    """
+
+    arm: ArmId
+    plays: int
+    mean: float
+    lift: float | None
+    low: float | None
+    high: float | None
+
+
+class Lift(Struct):
+    """The arms in play that have a reward, the highest mean first, compared with a control."""
+
+    control: ControlArm
+    arms: list[LiftedArm]
 
 
 class SuspectList(Struct):

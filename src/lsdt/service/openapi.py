@@ -31,10 +31,12 @@ _ANSWERED_FILES = {"snapshot": SNAPSHOT, "listEvents": PARQUET}
 _EMPTY = ("ask", "pause")  # may come without a body
 # Options of an experiment whose body is a file: the names of a JSON body; objects are written as JSON.
 _EXPIRY = {"type": "string", "examples": ['{"after": 3600, "reward": 0}']}
+_SHARES = {"type": "string", "examples": ['{"control": 0.1}']}
 OF_A_FILE: dict[str, Any] = {
     "name": "string", "log": "boolean", "policy": "string", "epsilon": "number", "rewards": "string",
     "horizon": "integer", "seed": "integer", "prior": "string", "prior_weight": "number",
-    "forget": ["number", "string"], "expiry": _EXPIRY,
+    "forget": ["number", "string"], "floor": _SHARES, "holdout": _SHARES,
+    "replace_within": ["number", "string"], "sticky": ["number", "string"], "expiry": _EXPIRY,
 }  # fmt: skip
 _WHOLE = {"type": "integer", "minimum": 0}
 _ORDER = {"type": "string", "enum": [way + word for way in ("", "-") for word in messages.ORDERS]}
@@ -63,6 +65,8 @@ _CALLS = (
           messages.DoneResponse),
     _Call("post", f"{_ONE}/reinstate", "reinstate", "Bring a retired arm back.", messages.RetireRequest,
           messages.DoneResponse),
+    _Call("post", f"{_ONE}/erase-unit", "eraseUnit", "Forget who a unit is.", messages.EraseRequest,
+          messages.EraseResponse),
     _Call("post", f"{_ONE}/merge", "merge",
           "Learn what others were told: experiments by name, or a snapshot.", messages.MergeRequest,
           messages.MergeResponse),
@@ -77,6 +81,8 @@ _CALLS = (
     _Call("get", f"{_ONE}/stopping", "stopping", "Whether the best arm is known.", None,
           messages.StoppingResponse,
           200, (("delta", "number"), ("tolerance", "number"))),
+    _Call("get", f"{_ONE}/lift", "lift", "How much better arms are than a control.", None, messages.Lift, 200,
+          (("control", "string"), ("risk", "number"))),
     _Call("get", f"{_ONE}/suspects", "suspects", "Relations that the rewards contradict.", None,
           messages.SuspectList, 200, (("risk", "number"),)),
     _Call("get", f"{_ONE}/drift", "drift", "Arms whose mean has changed.", None, messages.Drift, 200,

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from lsdt.service.hosting import HostedExperiment, Service
     from lsdt.service.requests import Caller, Head
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information import ArmId, SideInformation
 
 T = TypeVar("T")
 _ENDINGS = {
@@ -60,6 +60,7 @@ class Routes:
             Route(f"{one}/extend", self.extend, methods=["POST"]),
             Route(f"{one}/retire", self.retire, methods=["POST"]),
             Route(f"{one}/reinstate", self.reinstate, methods=["POST"]),
+            Route(f"{one}/erase-unit", self.erase_unit, methods=["POST"]),
             Route(f"{one}/merge", self.merge, methods=["POST"]),
             Route(f"{one}/pause", self.pause, methods=["POST"]),
             Route(f"{one}/snapshot", self.snapshot, methods=["POST"]),
@@ -67,6 +68,7 @@ class Routes:
             Route(f"{one}/best", self.best, methods=["GET"]),
             Route(one + "/why/{arm:path}", self.why, methods=["GET"]),
             Route(f"{one}/stopping", self.stopping, methods=["GET"]),
+            Route(f"{one}/lift", self.lift, methods=["GET"]),
             Route(f"{one}/suspects", self.suspects, methods=["GET"]),
             Route(f"{one}/drift", self.drift, methods=["GET"]),
             Route(f"{one}/events", self.events, methods=["GET"]),
@@ -145,6 +147,10 @@ class Routes:
             "seed": new.seed,
             "prior_weight": new.prior_weight,
             "forget": new.forget,
+            "replace_within": new.replace_within,
+            "sticky": new.sticky,
+            "floor": _by_arm(made, new.floor),
+            "holdout": _by_arm(made, new.holdout),
         }
         if new.prior is not None:
             options["prior"] = new.prior.arms, new.prior.rewards
@@ -225,6 +231,16 @@ class Routes:
         await self._service.commits.durable(hosted.agent)
         return answer(messages.DoneResponse())
 
+    async def erase_unit(self, request: Request) -> Response:
+        """Forget who a unit is. Its id comes in the body: paths end up in the logs of proxies."""
+        head, hosted = self.hosted(request, "admin")
+        unit = (await self._body(request, head, messages.EraseRequest)).unit
+        hosted.check_idle()
+        await self._service.commits.durable(hosted.agent)  # what waits to be written may be about it
+        is_known = await run_in_threadpool(hosted.agent.erase_unit, unit)
+        await self._service.commits.durable(hosted.agent)
+        return answer(messages.EraseResponse(is_known))
+
     async def merge(self, request: Request) -> Response:
         """Learn what others were told: experiments of this service by name, or the agent of a snapshot."""
         name = request.path_params["name"]
@@ -303,6 +319,13 @@ class Routes:
         delta = _number(query.get("delta"), 0.05, "delta")
         tolerance = None if "tolerance" not in query else _number(query["tolerance"], 0.0, "tolerance")
         return answer(await run_in_threadpool(stopping, hosted, delta, tolerance))
+
+    async def lift(self, request: Request) -> Response:
+        """Return how much better each arm is than a control."""
+        _, hosted = self.hosted(request, "read")
+        query = _query(request, "control", "risk")
+        risk = _number(query.get("risk"), 0.05, "risk")
+        return answer(await run_in_threadpool(lift, hosted, query.get("control"), risk))
 
     async def suspects(self, request: Request) -> Response:
         """Return the relations that the rewards contradict."""
@@ -557,6 +580,23 @@ def stopping(hosted: HostedExperiment, delta: float, tolerance: float | None) ->
         found.no_estimate,
         found.pending,
     )
+
+
+def lift(hosted: HostedExperiment, control: str | None = None, risk: float = 0.05) -> messages.Lift:
+    """Return how much better each arm is than a control: one that a URL names, or the one with a floor."""
+    agent = hosted.agent
+    arm = None if control is None else agent.side.label(find_arm(agent.side, control))
+    frame = agent.lift(arm, risk)
+    columns = [frame[name].tolist() for name in messages.LiftedArm.__struct_fields__]
+    rows = [messages.LiftedArm(*map(_plain, row)) for row in zip(*columns, strict=True)]
+    return messages.Lift(messages.ControlArm(**_plain(frame.attrs["control"])), rows)
+
+
+def _by_arm(side: SideInformation, shares: dict[str, float] | None) -> dict[ArmId, float] | None:
+    """Return shares by arm; JSON has texts as keys, also of arms that are numbers."""
+    if shares is None:
+        return None
+    return {side.label(find_arm(side, arm)): share for arm, share in shares.items()}
 
 
 def find_arm(side: SideInformation, text: str) -> int:

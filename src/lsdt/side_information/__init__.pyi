@@ -1,4 +1,5 @@
 from .arms import ArmId as ArmId, ArmNames as ArmNames, ArmsAndPairs as ArmsAndPairs
+from .beaten import Beaten as Beaten, BeatenSource as BeatenSource
 from .engines.lazy_pairs import (
     LazyPairs as LazyPairs,
     from_lazy_frame as from_lazy_frame,
@@ -80,7 +81,18 @@ from .layouts.windows import (
 )
 from .layouts.windows_kernel import left_ends as left_ends, right_ends as right_ends
 from .side_information import SideInformation as SideInformation
+from .sources.comparisons import (
+    ComparisonEvidence as ComparisonEvidence,
+    from_comparisons as from_comparisons,
+)
 from .sources.complete import complete as complete, from_means as from_means
+from .sources.experiments import (
+    ExperimentEvidence as ExperimentEvidence,
+    from_experiments as from_experiments,
+)
 from .sources.features import FeatureEvidence as FeatureEvidence, from_features as from_features
 from .sources.groups import GroupEvidence as GroupEvidence, from_groups as from_groups
+from .sources.lipschitz import LipschitzEstimate as LipschitzEstimate
 from .sources.merge import Contradiction as Contradiction, MergeReport as MergeReport, merge as merge
+from .sources.orders import OrderEvidence as OrderEvidence, from_order as from_order
+from .sources.paired_strengths import clearly_better as clearly_better

@@ -74,6 +74,7 @@ def _facts(side: SideInformation) -> dict[str, Any]:
         "epsilon": side.epsilon,
         "thresholds": None if own is None else f"{own.smallest:g} to {own.largest:g}",
         "with a sign": None if side.ranges is None else side.ranges.in_words.strip(" ,"),
+        "beaten": None if side.beaten is None else f"{int(side.beaten.is_out(side.n_arms).sum()):,} arms",
         "held as": "means; pairs are computed when needed" if side.is_implicit else None,
         "scale of the ratings": None if side.scale is None else f"{side.scale[0]:g} to {side.scale[1]:g}",
     }
@@ -130,6 +131,7 @@ def merge_report_card(report: MergeReport) -> Html:
         "MergeReport",
         lead,
         html_table(names, rows),
+        facts({"risk": report.risk_text() or None}),
         fold(
             counted(report.n_contradictions, "contradiction"),
             html_table(("a", "b", "similar in", "dissimilar in"), disputed, report.n_contradictions),

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt.side_information.arms import ArmsAndPairs
+    from lsdt.side_information.beaten import Beaten
     from lsdt.side_information.layouts.ranges import PairRanges
     from lsdt.side_information.layouts.thresholds import PairThresholds, Thresholds
 
@@ -57,11 +58,11 @@ _WORDS = {1: "similar", -1: "dissimilar", 0: None}
 def _keep_source(
     make: Callable[Concatenate[SideInformation, P], SideInformation],
 ) -> Callable[Concatenate[SideInformation, P], SideInformation]:
-    """Decorate a method so that the information it returns keeps the scale and fingerprint of `self`."""
+    """Decorate a method so that what it returns keeps the scale, fingerprint and beaten arms of `self`."""
 
     @wraps(make)
     def keeping(self: SideInformation, /, *args: P.args, **kwargs: P.kwargs) -> SideInformation:
-        return make(self, *args, **kwargs)._with_source(self.scale, self.fingerprint)
+        return make(self, *args, **kwargs)._with_source(self.scale, self.fingerprint, self.beaten)
 
     return keeping
 
@@ -108,8 +109,9 @@ class SideInformation:
     SideInformation(3 arms, 0 similar pairs, 0 dissimilar pairs, 1 better pair, 1 range, partial)
     """
 
-    __slots__ = ("_epsilon", "_evidence", "_fingerprint", "_names", "_scale", "_store")
+    __slots__ = ("_beaten", "_epsilon", "_evidence", "_fingerprint", "_names", "_scale", "_store")
 
+    _beaten: Beaten | None
     _epsilon: float | None
     _evidence: Any
     _fingerprint: tuple[str, ...]
@@ -149,7 +151,7 @@ class SideInformation:
             store, epsilon = store.with_one_epsilon()
         checked = None if epsilon is None else checked_epsilon(epsilon)
         scale, marks = getattr(evidence, "scale", None), getattr(evidence, "fingerprint", ())
-        values = (checked, evidence, marks, names, scale, store)
+        values = (None, checked, evidence, marks, names, scale, store)
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
@@ -289,15 +291,34 @@ class SideInformation:
         """
         return self._fingerprint
 
+    @property
+    def beaten(self) -> Beaten | None:
+        """Arms that were beaten in a log, so that they are not candidates; None if there are none.
+
+        They are not relations: see `lsdt.side_information.Beaten`.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> log, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5)
+        >>> side = lsdt.from_ratings(log)
+        >>> side.beaten, lsdt.candidate_set(side).arm_ids
+        (Beaten(5 arms, risk 0.05), [2])
+        """
+        return self._beaten
+
     def _with_source(
-        self, scale: tuple[float, float] | None, fingerprint: tuple[str, ...]
+        self,
+        scale: tuple[float, float] | None,
+        fingerprint: tuple[str, ...],
+        beaten: Beaten | None = None,
     ) -> SideInformation:
-        """Return the same information, found in ratings on this scale with this fingerprint."""
-        if (scale, fingerprint) == (self._scale, self._fingerprint):
+        """Return the same relations, found in ratings on this scale with this fingerprint."""
+        if (scale, fingerprint) == (self._scale, self._fingerprint) and beaten is self._beaten:
             return self
         side = self._of(self._store, self._names, self._epsilon, self._evidence)
-        object.__setattr__(side, "_scale", scale)
-        object.__setattr__(side, "_fingerprint", fingerprint)
+        for name, value in (("_scale", scale), ("_fingerprint", fingerprint), ("_beaten", beaten)):
+            object.__setattr__(side, name, value)
         return side
 
     @property
@@ -442,7 +463,7 @@ class SideInformation:
 
     def _with_names(self, names: ArmNames) -> SideInformation:
         side = self._of(self._store, names, self._epsilon, self._evidence)
-        return side._with_source(self._scale, self._fingerprint)
+        return side._with_source(self._scale, self._fingerprint, self._beaten)
 
     def shown(self) -> SideInformation:
         """Return the same information with arms named by title and id, for display."""
@@ -533,7 +554,8 @@ class SideInformation:
             )
         epsilon = self._epsilon if epsilon is None else checked_epsilon(epsilon)
         if self._store.ranges is None:
-            return self._of(self._store, self._names, epsilon)._with_source(self._scale, self._fingerprint)
+            same = self._of(self._store, self._names, epsilon)
+            return same._with_source(self._scale, self._fingerprint, self._beaten)
         if epsilon is None:
             raise InvalidInput(
                 "whether a range makes a similar or a dissimilar pair depends on epsilon; give one. "
@@ -546,7 +568,7 @@ class SideInformation:
         """Return the same similar and dissimilar pairs with these ranges."""
         assert isinstance(self._store, PairStore)
         side = self._of(self._store.with_ranges(ranges), self._names, self._epsilon)
-        return side._with_source(self._scale, self._fingerprint)
+        return side._with_source(self._scale, self._fingerprint, self._beaten)
 
     def _with_ranges_read(self, epsilon: float) -> SideInformation:
         """Return the information with its ranges, and also the pairs that they imply at this epsilon."""
@@ -562,7 +584,7 @@ class SideInformation:
             )
             store = pair_store(similar, dissimilar, self._names).with_ranges(store.ranges)
         return self._of(store, self._names, epsilon, self._evidence)._with_source(
-            self._scale, self._fingerprint
+            self._scale, self._fingerprint, self._beaten
         )
 
     @_keep_source
@@ -597,7 +619,6 @@ class SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
         return self._of(self._store.explicit(), self._names, self._epsilon, self._evidence)
 
-    @_keep_source
     def subset(self, arms: Iterable[ArmId]) -> SideInformation:
         """Return the relations among some of the arms.
 
@@ -682,7 +703,7 @@ class SideInformation:
         raise AttributeError(f"SideInformation is immutable; cannot delete {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        known = self._store, self._names, self._epsilon, self._scale, self._fingerprint
+        known = self._store, self._names, self._epsilon, self._scale, self._fingerprint, self._beaten
         return (_unpickled, known)
 
     def __eq__(self, other: object) -> bool:
@@ -694,7 +715,7 @@ class SideInformation:
         return hash(self._outline())
 
     def _outline(self) -> tuple[Any, ...]:
-        return self.n_arms, self.arm_ids, self._epsilon
+        return self.n_arms, self.arm_ids, self._epsilon, self._beaten
 
     def __repr__(self) -> str:
         known = "implicit"
@@ -704,6 +725,8 @@ class SideInformation:
             )
         if self.ranges is not None:
             known += self.ranges.in_words
+        if self._beaten is not None:
+            known += f", {int(self._beaten.is_out(self.n_arms).sum()):,} beaten"
         kind = "complete" if self.is_complete else "partial"
         epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
         own = self._store.thresholds
@@ -723,5 +746,6 @@ def _unpickled(
     epsilon: float | None,
     scale: tuple[float, float] | None,
     fingerprint: tuple[str, ...],
+    beaten: Beaten | None,
 ) -> SideInformation:
-    return SideInformation._of(store, names, epsilon)._with_source(scale, fingerprint)
+    return SideInformation._of(store, names, epsilon)._with_source(scale, fingerprint, beaten)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt._progress import ProgressBar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from types import FrameType
 
     from lsdt._progress import Progress
 
@@ -58,8 +61,9 @@ def run_parts(
     stop = _STOPS.setdefault(token.name, threading.Event())
     parts = _as_finished(calls, n_jobs)
     try:
-        for part in parts:
-            bar.update(take(part))
+        with _set_on_ctrl_c(stop):
+            for part in parts:
+                bar.update(take(part))
     except BaseException as error:
         stop.set()
         with warnings.catch_warnings():  # joblib warns about abandoned parts
@@ -72,6 +76,29 @@ def run_parts(
         bar.close()
         _STOPS.pop(token.name, None)
     return False
+
+
+@contextmanager
+def _set_on_ctrl_c(stop: threading.Event) -> Iterator[None]:
+    """Set `stop` as soon as Ctrl-C comes, before the KeyboardInterrupt is raised.
+
+    Python drops exceptions that are raised inside destructors and callbacks. If the interrupt is lost that
+    way, the workers still end.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield  # signals go to the main thread, or the program has chosen to ignore this one
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        stop.set()
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def n_workers(n_jobs: int, n_parts: int) -> int:

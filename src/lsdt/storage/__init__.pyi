@@ -9,6 +9,7 @@ from .events import (
 )
 from .forks import FORKED as FORKED, watch_forks as watch_forks
 from .store import (
+    UNITS as UNITS,
     ExperimentRecord as ExperimentRecord,
     Lease as Lease,
     LogCursor as LogCursor,
@@ -18,4 +19,5 @@ from .store import (
     checked_name as checked_name,
     no_experiment as no_experiment,
     open_store as open_store,
+    units_scope as units_scope,
 )

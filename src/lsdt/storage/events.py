@@ -28,7 +28,8 @@ class Kind(IntEnum):
     ``ASK`` opens a decision. ``TELL``, ``CANCEL`` and ``EXPIRE`` close one. ``OBSERVE`` is a reward without a
     decision. ``EXTEND`` replaces the side information. ``RETIRE`` takes an arm out of play or, with a reward
     of 0, puts it back. ``SNAPSHOT`` marks where a snapshot was taken. ``MERGE`` adds what other agents
-    learned.
+    learned. ``REPLACE`` corrects the reward of a decision that was told. ``ERASE`` says that the unit whose
+    first decision has this number was erased.
     """
 
     ASK = 1
@@ -40,6 +41,8 @@ class Kind(IntEnum):
     RETIRE = 7
     SNAPSHOT = 8
     MERGE = 9
+    REPLACE = 10
+    ERASE = 11
 
 
 CLOSING = (Kind.TELL, Kind.CANCEL, Kind.EXPIRE)

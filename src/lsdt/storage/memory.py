@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage.events import CLOSING, START, Entry, Event, Kind, check_chain, first_link, link_of, now
 from lsdt.storage.forks import FORKED, watch_forks
-from lsdt.storage.store import ExperimentRecord, Lease, Snapshot, Store, another, checked_name, no_experiment
+from lsdt.storage.store import (
+    ExperimentRecord,
+    Lease,
+    Snapshot,
+    Store,
+    another,
+    checked_name,
+    no_experiment,
+    units_scope,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -99,6 +108,7 @@ class MemoryStore(Store):
                 raise another(name)
             if log.holders:
                 raise StoreLocked(f"the experiment {name!r} is in use; close its agent first")
+            self.forget(units_scope(log.experiment.number))
             del self._logs[name]
 
     def lease(self, name: str, *, exclusive: bool = True) -> Lease:
@@ -229,11 +239,12 @@ class MemoryStore(Store):
             log.experiment = log.experiment._replace(compacted=first)
             return n_before - len(log.entries)
 
-    def remember(self, scope: str, key: str, value: bytes) -> bool:
+    def remember(self, scope: str, key: str, value: bytes, instead: bytes | None = None) -> bool:
         """Insert a note unless its key exists."""
         with self._lock:
             self._check()
-            if (scope, key) in self._notes or (scope, key) in self._open_notes:
+            known = self._open_notes.get((scope, key), self._notes.get((scope, key)))
+            if known is not None and known[1] != instead:
                 return False
             self._open_notes[scope, key] = (now(), bytes(value))
             return True

@@ -27,7 +27,15 @@ from lsdt.storage.events import (
     row_checksum,
 )
 from lsdt.storage.fail_stop import FailStopStore
-from lsdt.storage.store import ExperimentRecord, Lease, Snapshot, another, checked_name, no_experiment
+from lsdt.storage.store import (
+    ExperimentRecord,
+    Lease,
+    Snapshot,
+    another,
+    checked_name,
+    no_experiment,
+    units_scope,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -175,6 +183,7 @@ class SqlStore(FailStopStore):
             with self._writing(commit=True) as writes:
                 for table in ("events", "snapshots", "writers"):
                     self._delete_rows(writes, table, "experiment = ?", (lease.number,))
+                self._delete_rows(writes, "notes", "scope = ?", (units_scope(lease.number),))
                 writes.execute("DELETE FROM experiments WHERE id = ?", (lease.number,))
         finally:
             lease.release()
@@ -335,21 +344,28 @@ class SqlStore(FailStopStore):
 
     # ---------------------------------------------------------------- notes
 
-    def remember(self, scope: str, key: str, value: bytes) -> bool:
+    def remember(self, scope: str, key: str, value: bytes, instead: bytes | None = None) -> bool:
         """Insert a note unless its key exists."""
-        with self._writing() as writes:
-            return bool(self._insert_notes(writes, [_note_row(scope, key, now(), value)]))
+        return self.remember_many([(scope, key, value, instead)])[0]
 
     def remember_many(self, notes: Sequence[Note]) -> Sequence[bool]:
         """Insert many notes, sorted by key: two replicas that insert the same keys never deadlock."""
         if not notes:
             return []
         time, in_order = now(), sorted(notes, key=lambda note: note[:2])  # of equal keys, the first is kept
-        rows = [_note_row(scope, key, time, value) for scope, key, value in in_order]
+        rows = [_note_row(scope, key, time, value) for scope, key, value, *_ in in_order]
         with self._writing() as writes:
-            new = self._insert_notes(writes, rows)
+            if all(len(note) == 3 or note[3] is None for note in in_order):
+                new = self._insert_notes(writes, rows)
+            else:  # one by one, so that rows are locked in the order of their keys
+                new = set()
+                for note, row in zip(in_order, rows, strict=True):
+                    if len(note) == 4 and note[3] is not None:
+                        gone = "DELETE FROM notes WHERE scope = ? AND key = ? AND value = ?"
+                        writes.execute(gone, (note[0], note[1], note[3]))
+                    new |= self._insert_notes(writes, [row])
         is_new = []
-        for scope, key, _ in notes:
+        for scope, key, *_ in notes:
             is_new.append((scope, key) in new)
             new.discard((scope, key))
         return is_new
@@ -366,11 +382,12 @@ class SqlStore(FailStopStore):
             check_note(row, self.url)
         return {row[1]: row[3] for row in rows}
 
-    def check_notes(self, but: str) -> None:
+    def check_notes(self, but: Sequence[str]) -> None:
         """Raise `DamagedStore` if a note is damaged."""
         # A query by index would not find a row whose scope was changed.
-        query = "SELECT scope, key, time, value, checksum FROM notes WHERE substr(scope, 1, ?) <> ?"
-        for row in self._rows(query, (len(but), but)):
+        others = " AND ".join(["substr(scope, 1, ?) <> ?"] * len(but)) or "1 = 1"
+        values = [value for start in but for value in (len(start), start)]
+        for row in self._rows(f"SELECT scope, key, time, value, checksum FROM notes WHERE {others}", values):
             check_note(row, self.url)
 
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:

@@ -38,11 +38,18 @@ if TYPE_CHECKING:
 
     from lsdt.storage.events import Entry
 
-    Note = tuple[str, str, bytes]  # scope, key, value
+    # Scope, key, value, and a value that it may replace.
+    Note = tuple[str, str, bytes] | tuple[str, str, bytes, bytes | None]
 
 DURABILITIES = ("full", "process")
+UNITS = "units "  # scopes begin with it
 _LONGEST_NAME = 200  # characters; chosen to keep names readable in URLs, pages and messages
 _SCHEMES = ("memory", "sqlite", "postgresql")
+
+
+def units_scope(number: int) -> str:
+    """Return the scope of the notes about the units of an experiment."""
+    return f"{UNITS}{number}"
 
 
 class ExperimentRecord(NamedTuple):
@@ -181,7 +188,7 @@ class Store(ABC):
 
     @abstractmethod
     def delete(self, name: str, number: int | None = None) -> None:
-        """Remove an experiment, its log and its snapshots; raise `StoreLocked` while a lease on it is held.
+        """Remove an experiment, its log, snapshots and units; raise `StoreLocked` while a lease is held.
 
         With a `number`, raise `InvalidInput` if the experiment of this name has another number.
         """
@@ -318,8 +325,10 @@ class Store(ABC):
     # ---------------------------------------------------------------- notes
 
     @abstractmethod
-    def remember(self, scope: str, key: str, value: bytes) -> bool:
+    def remember(self, scope: str, key: str, value: bytes, instead: bytes | None = None) -> bool:
         """Insert a note into the open transaction unless its key exists; return whether it was new.
+
+        A note with the value `instead` is replaced.
 
         Notes hold what must be as durable as the events it belongs to: answers by idempotency key, access
         keys, settings.
@@ -333,8 +342,8 @@ class Store(ABC):
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return the committed notes of a scope by key; with a key, at most that one."""
 
-    def check_notes(self, but: str) -> None:  # noqa: B027
-        """Raise `DamagedStore` if a note is damaged; skip scopes that begin with `but`, which may be huge.
+    def check_notes(self, but: Sequence[str]) -> None:  # noqa: B027
+        """Raise `DamagedStore` if a note is damaged; skip scopes that begin with one of `but`, often huge.
 
         `recall` checks only the notes it returns, and does not find a note whose scope was changed.
         """

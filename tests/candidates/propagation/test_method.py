@@ -8,7 +8,7 @@ import lsdt
 from lsdt.candidates.options import Options
 from lsdt.candidates.propagation import method
 from lsdt.candidates.propagation.constraints import system_around
-from lsdt.candidates.propagation.gap_bounds import mutual_bounds
+from lsdt.candidates.propagation.gap_bounds import MOST_BOUNDS, mutual_bounds
 from lsdt.candidates.propagation.method import Clock, PropagationEffort, derive, find_propagation, most_near
 from lsdt.errors import InvalidInput
 from naive.graphs import components, pair_set
@@ -69,6 +69,21 @@ def test_agrees_with_the_naive_twin_on_any_relations(known):
         inside = [[pair for pair in pairs if set(pair) <= set(part)] for pairs in known[1:]]
         expected |= by_propagation(side.n_arms, *inside) & set(part)
     assert left_by(side) == expected
+
+
+@given(any_relations())
+def test_mutual_bounds_that_the_closure_stage_found_are_those_computed_afresh(known):
+    side = SideInformation(*known)
+    found = derive(side, Clock(None))
+    if side.is_complete or found.depths is None or len(found.left) == 0:
+        return
+    assert found.depths.arms.tolist() == found.left.tolist()
+    # Every row, then rows that are cut to one entry, which the stage does not provide.
+    for most_entries in (MOST_BOUNDS, 1):
+        kept, afresh = (mutual_bounds(side, found.left, most_entries, one) for one in (found, None))
+        for one, other in zip(kept, afresh, strict=True):
+            assert one.dtype == other.dtype
+            assert one.tolist() == other.tolist()
 
 
 @given(integer_means(10), st.sampled_from([0.3, 0.6, 0.9]), st.integers(0, 99))
@@ -157,7 +172,7 @@ def test_a_bad_limit_is_named(wrong):
 
 def test_more_witnesses_are_refused_or_mean_triangles():
     with pytest.raises(InvalidInput, match="'propagation' assumes that all relations are right"):
-        lsdt.candidate_set(SECOND_STEP, "propagation", 2)
+        lsdt.candidate_set(SECOND_STEP, "propagation", max_wrong=2)
     assert lsdt.candidate_set(SECOND_STEP, max_wrong=1).method == "triangles"
 
 
@@ -223,11 +238,11 @@ def test_gains_that_are_too_small_are_left_out_and_the_closure_makes_up_for_it()
         answers = []
         for stage, least in enumerate((1, system.unit // 2), 1):
             constraints = system.constraints._replace(least_gain=least)
-            possible = np.ones(60, bool)
+            possible, no_table = np.ones(60, bool), np.empty((0, 0), np.int64)
             eliminate_by_intervals(constraints, np.arange(60), 0, 60, 60, possible)
             excluded[stage] += int((~possible).sum())
             assert possible[means.argmax()]
-            eliminate_by_closure(constraints, np.arange(60), 0, 60, 60, 256, possible)
+            eliminate_by_closure(constraints, np.arange(60), 0, 60, 60, 256, possible, no_table, no_table)
             answers.append(possible.tolist())
         assert answers[0] == answers[1]
     assert excluded[2] < excluded[1]

@@ -161,7 +161,7 @@ def test_nothing_to_order():
     assert "nothing orders the arms" in found.notes[0]
     assert "as far as" in str(found.explain(1))
     with pytest.raises(InvalidInput, match="'order' assumes that all relations are right"):
-        lsdt.candidate_set(lsdt.SideInformation(3), "order", 1)
+        lsdt.candidate_set(lsdt.SideInformation(3), "order", max_wrong=1)
 
 
 def test_a_circle_is_shown():

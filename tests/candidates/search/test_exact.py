@@ -366,7 +366,7 @@ def test_single_arms_and_nothing_known():
 def test_more_witnesses_are_refused(wrong):
     for method in ("exact", "probing"):
         with pytest.raises(InvalidInput, match="belongs to the method 'triangles'"):
-            lsdt.candidate_set(SideInformation(3), method, wrong)
+            lsdt.candidate_set(SideInformation(3), method, max_wrong=wrong)
 
 
 def test_many_arms_are_refused_with_advice():

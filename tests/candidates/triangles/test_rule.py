@@ -23,7 +23,7 @@ SideInformation = lsdt.SideInformation
 def left_by(side, min_witnesses=1):
     """The arms that are left, or the empty set when the information proves contradictory."""
     try:
-        return set(lsdt.candidate_set(side, "triangles", min_witnesses - 1).arms.tolist())
+        return set(lsdt.candidate_set(side, "triangles", max_wrong=min_witnesses - 1).arms.tolist())
     except InconsistentSideInformation:
         return set()
 
@@ -142,7 +142,7 @@ def test_wrong_relations_fewer_than_the_witnesses_keep_the_best_arm(problem, see
 def test_every_witness_can_be_checked(relations, min_witnesses):
     side = SideInformation(*relations)
     try:
-        found = lsdt.candidate_set(side, "triangles", min_witnesses - 1)
+        found = lsdt.candidate_set(side, "triangles", max_wrong=min_witnesses - 1)
     except InconsistentSideInformation:
         return
     for arm in range(side.n_arms):
@@ -246,7 +246,7 @@ def test_auto_takes_the_smallest_number_of_wrong_relations_and_says_so():
 @given(any_relations())
 def test_auto_is_minimal(relations):
     side = SideInformation(*relations)
-    found = lsdt.candidate_set(side, "triangles", "auto")
+    found = lsdt.candidate_set(side, "triangles", max_wrong="auto")
     assert len(found) > 0
     assert set(found.arms.tolist()) == left_by(side, found.max_wrong + 1)
     assert f"took {found.max_wrong}," in found.notes[0]
@@ -262,14 +262,14 @@ def test_auto_does_not_trust_complete_information_that_is_proven_wrong():
     similar = [pair for pair in true.similar_pairs().tolist() if pair != [1, 2]]
     wrong = lsdt.complete(5, similar, arm_ids=list(means))
     assert lsdt.candidate_set(wrong, "triangles").arm_ids == ["r"]
-    found = lsdt.candidate_set(wrong, "triangles", "auto")
+    found = lsdt.candidate_set(wrong, "triangles", max_wrong="auto")
     assert found.max_wrong == 1
     assert "b" in found
 
 
 def test_auto_says_why_it_starts_at_one():
     claw = lsdt.complete(4, [(0, 1), (0, 2), (0, 3)])
-    found = lsdt.candidate_set(claw, "triangles", "auto")
+    found = lsdt.candidate_set(claw, "triangles", max_wrong="auto")
     assert "took 1, the smallest that can be right" in found.notes[0]
 
 
@@ -277,7 +277,7 @@ def test_too_few_wrong_relations_tolerated_still_name_a_conflict():
     rng = np.random.default_rng(0)
     side = lsdt.from_means(rng.random(60), 0.3).corrupt(0.3, seed=1)
     with pytest.raises(InconsistentSideInformation, match="at least 2 relations are wrong") as caught:
-        lsdt.candidate_set(side, "triangles", 1)
+        lsdt.candidate_set(side, "triangles", max_wrong=1)
     assert is_conflict(caught.value.conflict)
 
 

@@ -27,7 +27,7 @@ def made(problem, scale=1.0):
 
 def left_by(side, min_witnesses=1):
     try:
-        return set(lsdt.candidate_set(side, "triangles", min_witnesses - 1).arms.tolist())
+        return set(lsdt.candidate_set(side, "triangles", max_wrong=min_witnesses - 1).arms.tolist())
     except lsdt.errors.InconsistentSideInformation:
         return set()
 

@@ -284,7 +284,7 @@ def test_a_log_in_an_engine_may_have_other_columns(log):
     here = read_log(log, min_ratings=2, top=5)
     assert opened.item_ids == here.item_ids
     assert opened.note == here.note
-    side, same = lsdt.from_ratings(opened), lsdt.from_ratings(here)
+    side, same = lsdt.from_ratings(opened), lsdt.from_ratings(here, guarantee="all")
     assert side.evidence.notes == same.evidence.notes
     assert side.evidence.pairs["relation"].tolist() == same.evidence.pairs["relation"].tolist()
     with memory_limit(len(log) * BYTES_PER_RATING - 1):

@@ -44,9 +44,9 @@ def test_the_answer_is_the_same_and_what_is_implied_is_implied(few_are_many, see
     frame, _ = make_log(n_users=(6000, 2500, 1200)[seed % 3], n_items=40, ratings_per_user=12, seed=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RatingWarning)
-        whole = lsdt.from_ratings(frame)
+        whole = lsdt.from_ratings(frame, guarantee="all")
         few_are_many()
-        some = lsdt.from_ratings(frame)
+        some = lsdt.from_ratings(frame, guarantee="all")
     assert some.evidence.left_out == len(whole.ranges.pairs) - len(some.ranges.pairs) > 0
     assert lsdt.candidate_set(some).arms.tolist() == lsdt.candidate_set(whole).arms.tolist()
     left_out = np.array([not some.ranges.at(*pair).is_known for pair in whole.ranges.pairs])
@@ -70,7 +70,7 @@ def test_the_answer_is_the_same_and_what_is_implied_is_implied(few_are_many, see
 def test_the_same_from_an_engine(few_are_many):
     frame, _ = make_log(n_users=2000, n_items=20, ratings_per_user=10, seed=3)
     few_are_many()
-    here = lsdt.from_ratings(frame)
+    here = lsdt.from_ratings(frame, guarantee="all")
     request = RatingRequest("auto", 0.95, "interval", "family", 0.1, "grid", None, "student", 0).checked()
     there = relate(request, open_log(duckdb.from_df(frame)))
     np.testing.assert_array_equal(here.ranges.pairs, there.ranges.pairs)

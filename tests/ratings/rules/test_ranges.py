@@ -28,7 +28,7 @@ def made():
 
 @pytest.fixture(scope="module")
 def side(made):
-    return lsdt.from_ratings(made.log)
+    return lsdt.from_ratings(made.log, guarantee="all")
 
 
 def test_a_log_by_hand():

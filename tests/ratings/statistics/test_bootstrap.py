@@ -67,12 +67,13 @@ def test_pairs_with_few_raters_keep_their_share_of_the_error():
 
 def test_ranges_by_the_bootstrap_lie_inside_those_by_bonferroni():
     frame, _ = make_log(n_users=3000, n_items=12, ratings_per_user=8, seed=1)
-    wide, short = lsdt.from_ratings(frame), lsdt.from_ratings(frame, interval="bootstrap", seed=4)
+    options = {"guarantee": "all", "interval": "bootstrap", "seed": 4}
+    wide, short = lsdt.from_ratings(frame, guarantee="all"), lsdt.from_ratings(frame, **options)
     assert (short.ranges.low >= wide.ranges.low).all()
     assert (short.ranges.high <= wide.ranges.high).all()
     assert short.evidence.interval == "bootstrap"
     assert "if users are many and means of differences nearly normal" in str(short.evidence)
-    assert lsdt.from_ratings(frame, interval="bootstrap", seed=4) == short
+    assert lsdt.from_ratings(frame, **options) == short
     near = lsdt.from_ratings(frame, interval="bootstrap", epsilon=0.2)
     assert len(near.evidence.words) >= len(lsdt.from_ratings(frame, epsilon=0.2).evidence.words)
 
@@ -96,7 +97,9 @@ def test_known_truth(thorough):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RatingWarning)
             log = read_log(frame, scale=(1, 5))
-            side = lsdt.from_ratings(log, interval="bootstrap", confidence=1 - error, seed=seed)
+            side = lsdt.from_ratings(
+                log, guarantee="all", interval="bootstrap", confidence=1 - error, seed=seed
+            )
         first, second = side.ranges.pairs.T
         apart = truth[first] - truth[second]
         any_wrong += ((apart < side.ranges.low) | (apart > side.ranges.high)).any()

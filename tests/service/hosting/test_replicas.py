@@ -147,6 +147,63 @@ def test_any_replica_takes_any_decision_and_any_repeat(postgresql_url):
     asyncio.run(run())
 
 
+def test_a_unit_that_two_replicas_meet_at_once_has_one_arm(postgresql_url):
+    """New units at both at the same moment, with and without a key; corrections at the other replica."""
+
+    async def run():
+        async with services(postgresql_url, new=NEW | {"policy": "ts", "replace_within": 600}) as running:
+            arms, ids = {}, []
+            for number in range(60):
+                unit = {"unit": f"user-{number % 20}"}
+                asks = [
+                    one.post(f"{ONE}/ask", unit, key=f"{number} {at}" if number % 2 else None)
+                    for at, one in enumerate(running)
+                ]
+                for answer in await asyncio.gather(*asks):
+                    (decision,) = answer["decisions"]
+                    assert arms.setdefault(number % 20, decision["arm"]) == decision["arm"]
+                    ids.append(decision["id"])
+            assert len(set(ids)) == 120
+            for at, each in enumerate(ids):
+                told = {"decision": each, "reward": 1, "repeat": "replace"}
+                assert await running[at % 2].post(f"{ONE}/tell", told) == {"learned": 1, "repeated": 0}
+                corrected = await running[1 - at % 2].post(f"{ONE}/tell", told | {"reward": 0})
+                assert corrected == {"learned": 1, "repeated": 0}
+            again = await quiesced(running, postgresql_url)
+            assert again.state().sums.sum() == 0.0
+            assert again.state().unsettled_counts().sum() == 20  # a unit counts once
+            assert await running[0].post(f"{ONE}/erase-unit", {"unit": "user-3"}) == {"erased": True}
+            await running[1].service.commits.look()
+            assert await running[1].post(f"{ONE}/erase-unit", {"unit": "user-3"}) == {"erased": False}
+
+    asyncio.run(run())
+
+
+def test_a_retry_waits_until_the_arm_of_its_unit_is_settled(postgresql_url):
+    """Two replicas meet a unit at once; the one that loses asks again, and a retry must not overtake it."""
+
+    async def asked(one, unit, key):
+        answer = await one.post(f"{ONE}/ask", unit, key=key)
+        number = parts(answer["decisions"][0]["id"]).number
+        numbers = {entry.number for entry in log_of(postgresql_url) if entry.kind == Kind.ASK}
+        return answer, number in numbers
+
+    async def run():
+        async with services(postgresql_url, new=NEW | {"policy": "ts"}) as running:
+            for number in range(20):
+                unit = {"unit": f"user-{number}"}
+                asks = [
+                    asked(one, unit, f"{number} {at}") for at, one in enumerate(running) for _ in range(2)
+                ]
+                answers, durable = zip(*await asyncio.gather(*asks), strict=True)
+                assert all(durable)
+                assert len({each["decisions"][0]["arm"] for each in answers}) == 1
+                assert answers[0] == answers[1]
+                assert answers[2] == answers[3]
+
+    asyncio.run(run())
+
+
 def test_interleaved_work_of_two_replicas_is_kept_once_and_makes_them_equal(postgresql_url):
     rng = random.Random(3)
 

@@ -11,11 +11,11 @@ from hypothesis import given, strategies as st
 from scipy.spatial.distance import cdist
 
 import lsdt
-from lsdt.errors import InvalidInput, TooLarge
+from lsdt.errors import InvalidInput, SideWarning, TooLarge
 from lsdt.kernel.memory import memory_limit
 from lsdt.side_information.sources import near_points
 from naive.graphs import pair_set
-from naive.sources import cosine_distance, near_pairs
+from naive.sources import cosine_distance, length, monotone_range, near_pairs
 
 TABLE = {"drink": ["tea", "coffee", "cola"], "sweet": [0.1, 0.2, 0.9], "hot": [1, 1, 0]}
 
@@ -31,6 +31,7 @@ def integer_points(draw):
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
 @given(given_points=integer_points())
+@pytest.mark.filterwarnings("ignore::lsdt.errors.SideWarning")
 def test_similar_pairs_are_those_that_are_near(metric, given_points):
     points, radius = given_points
     side = lsdt.from_features(points, lipschitz=0.5, epsilon=0.5 * radius, metric=metric)
@@ -64,7 +65,8 @@ def test_cosine_looks_at_directions_only():
     assert len(expected) > 20
     opposite = lsdt.from_features([[1.0, 0.0], [-1.0, 0.0]], 1.0, 2.001, metric="cosine")
     assert opposite.n_similar == 1
-    assert lsdt.from_features([[1.0, 0.0], [-1.0, 0.0]], 1.0, 2.0, metric="cosine").n_similar == 0
+    with pytest.warns(SideWarning, match="no pair is similar"):
+        assert lsdt.from_features([[1.0, 0.0], [-1.0, 0.0]], 1.0, 2.0, metric="cosine").n_similar == 0
 
 
 def test_never_more_than_the_constant_allows():
@@ -85,8 +87,9 @@ def test_units_do_not_matter(unit, reward):
 
 
 def test_a_distance_of_just_epsilon_is_unknown():
-    assert lsdt.from_features([[0.1], [0.2]], 1.0, 0.1).n_similar == 0
-    assert lsdt.from_features([[0.2], [0.3]], 1.0, 0.1).n_similar == 0  # although .3 - .2 < .1 in floats
+    for points in ([[0.1], [0.2]], [[0.2], [0.3]]):  # although .3 - .2 < .1 in floats
+        with pytest.warns(SideWarning, match=r"no two arms are less than .* = 0.1 apart.*Leave epsilon out"):
+            assert lsdt.from_features(points, 1.0, 0.1).n_similar == 0
     assert Fraction(0.3) - Fraction(0.2) < Fraction(0.1)
 
 
@@ -125,6 +128,16 @@ def test_frames_without_ids_and_ids_beside():
         ({"arm_ids": ["a"]}, "one id for each of the 2 arms"),
         ({"X": [[0.0, 0.0], [1.0, 1.0]], "metric": "cosine"}, "all features of arm 0 are 0"),
         ({"epsilon": 1e-308}, "must not be as small as 1e-308"),
+        ({"lipschitz": [1.0, 2.0]}, "one for each of the 1 features; got 2"),
+        ({"lipschitz": [0.0]}, "lipschitz must be positive"),
+        ({"lipschitz": [1.0], "metric": "cosine"}, "a direction has one constant"),
+        ({"lipschitz": [1e300], "X": [[1e300], [0.0]], "epsilon": None}, "must be a finite number; rescale"),
+        ({"increasing": [3]}, "increasing names the feature 3; there are '0'"),
+        ({"increasing": [0], "decreasing": [0]}, "feature 0 is both increasing and decreasing"),
+        ({"increasing": [0], "metric": "cosine", "X": [[1.0], [2.0]]}, "has no single feature that grows"),
+        ({"increasing": [0]}, "leave epsilon out"),
+        ({"n_neighbours": 0}, "n_neighbours must be a whole number of at least 1"),
+        ({"unexplained": -1.0}, "unexplained must"),
     ],
 )
 def test_bad_values_are_named(arguments, message):
@@ -142,3 +155,66 @@ def test_blocks_of_rows_join_without_a_gap():
     points = np.random.default_rng(8).random((40, 2))
     whole = near_points.near_pairs(points, 0.3, 2, "")
     assert np.array_equal(near_points.near_pairs(points, 0.3, 2, "", at_once=120), whole)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+@given(given_points=integer_points(), data=st.data())
+def test_ranges_are_those_that_the_constant_allows(metric, given_points, data):
+    """All pairs are neighbours here; with monotone features, by the two steps of the definition."""
+    points, constant = given_points
+    signs = data.draw(st.lists(st.sampled_from([-1, 0, 1]), min_size=len(points[0]), max_size=len(points[0])))
+    up, down = ([axis for axis, sign in enumerate(signs) if sign == which] for which in (1, -1))
+    side = lsdt.from_features(
+        points, 0.25 * constant, metric=metric, increasing=up, decreasing=down, n_neighbours=20
+    )
+    for a in range(len(points)):
+        for b in range(a):
+            low, high = monotone_range(points[a], points[b], signs, 0.25 * constant, metric)
+            assert side.difference(a, b) == pytest.approx((low, high))
+            assert (side.relation(a, b) == "better") == (low == 0.0 < high)
+
+
+def test_one_constant_per_feature_is_a_sum():
+    points, constants = [[0.0, 0.0], [1.0, 2.0], [3.0, 1.0]], [0.1, 0.5]
+    side = lsdt.from_features(points, constants)
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        steps = [k * (x - y) for k, x, y in zip(constants, points[a], points[b], strict=True)]
+        assert side.difference(a, b)[1] == pytest.approx(length(steps, "manhattan"))
+    assert side.evidence.lipschitz == 1.0
+    assert side.evidence.metric == "manhattan"
+
+
+def test_cosine_ranges_and_what_features_leave_unexplained():
+    side = lsdt.from_features([[1.0, 0.0], [0.0, 2.0], [-3.0, 0.0]], 0.1, metric="cosine", unexplained=0.2)
+    assert side.difference(0, 1)[1] == pytest.approx((0.2**2 + 0.1**2) ** 0.5)
+    assert side.difference(0, 2)[1] == pytest.approx((0.2**2 + 0.2**2) ** 0.5)
+    assert "sqrt(0.2^2 + (0.1 x distance)^2), which is assumed" in str(side.evidence)
+
+
+def test_only_neighbours_have_ranges_and_the_rest_follows():
+    points = np.arange(50.0)[:, None]
+    side = lsdt.from_features(points, 0.1, n_neighbours=2)
+    assert 48 < len(side.ranges.pairs) < 60
+    assert side.relation(0, 40) is None
+    both = lsdt.merge([side, lsdt.SideInformation(50, ranges=[(49, 0, 4.9, None)])])
+    assert lsdt.candidate_set(both).arms.tolist() == [49]  # as steep as allowed all the way
+
+
+def test_columns_are_named():
+    frame = pd.DataFrame(TABLE)
+    side = lsdt.from_features(frame, 1.0, arm_ids="drink", increasing=["hot"], decreasing=["sweet"])
+    assert side.relation("tea", "coffee") == "better"
+    with pytest.raises(InvalidInput, match=r"increasing names the feature 'hott'.*did you mean 'hot'"):
+        lsdt.from_features(frame, 1.0, arm_ids="drink", increasing=["hott"])
+
+
+def test_monotone_functions_keep_to_their_ranges():
+    rng = np.random.default_rng(6)
+    points = rng.random((120, 3))
+    means = np.sqrt(points[:, 0]) * 0.1 + 0.2 * np.sin(3 * points[:, 1]) - 0.3 * points[:, 2] ** 2
+    steep = 0.1 / (2 * np.sqrt(points[:, 0].min())), 0.6, 0.6
+    known = lsdt.from_features(points, steep, increasing=[0], decreasing=[2]).ranges
+    apart = means[known.pairs[:, 0]] - means[known.pairs[:, 1]]
+    assert (apart >= known.low).all()
+    assert (apart <= known.high).all()
+    assert (known.low > -known.high).any()  # narrower on one side

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 
+import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
@@ -160,3 +161,29 @@ def test_more_pairs_than_memory_holds_are_refused():
     sides = [everything] * 50
     with memory_limit(2**22), pytest.raises(TooLarge, match="merging .* pairs"):
         lsdt.merge(sides)
+
+
+def test_risks_of_sources_add_up():
+    table = {"arm": ["a", "b", "c"], "mean": [0.2, 0.3, 0.5], "se": [0.02, 0.02, 0.02]}
+    votes = np.random.default_rng(0).random((200, 3)) < [0.2, 0.3, 0.5]
+    rated = lsdt.from_ratings(lsdt.ratings.RatingLog.from_matrix(votes * 1.0, list("abc"), scale=(0, 1)))
+    sources = [lsdt.from_experiments(table), rated, lsdt.from_order(["a", "b", "c"])]
+    report = lsdt.merge(sources[:2], ["past", "log"]).evidence
+    assert report.risk == pytest.approx(0.1)
+    whole = lsdt.merge([lsdt.merge(sources[:2]), sources[2]], ["both", "sizes"])
+    assert whole.evidence.risk == pytest.approx(0.1)
+    told = "a relation is wrong with probability at most 0.1: both 0.1; assumed right: sizes"
+    assert told in str(whole.evidence)
+    assert told in whole.evidence._repr_html_()
+    assert lsdt.merge(sources[2:]).evidence.risk is None
+    assert "probability" not in str(lsdt.merge(sources[2:]).evidence)
+    several = lsdt.merge([lsdt.from_experiments(table, confidence=0.4)] * 2)
+    assert several.evidence.risk == 1.0
+
+
+def test_ranges_of_all_sources_rule_out_together():
+    """Features alone rule out nothing; with one past experiment they do."""
+    near = lsdt.from_features([[0.0], [1.0], [9.0]], 0.1, arm_ids=["a", "b", "c"])
+    past = lsdt.from_experiments({"arm": ["c", "a"], "mean": [0.9, 0.2], "se": [0.02, 0.02]})
+    assert len(lsdt.candidate_set(near).arms) == 3
+    assert lsdt.candidate_set(lsdt.merge([near, past])).arm_ids == ["c"]

@@ -263,10 +263,14 @@ def eliminate_by_closure(
     most_near: int,
     most_arms: int,
     possible: Array,
+    lower: Array,
+    upper: Array,
 ) -> None:
     """Write into `possible` whether each of ``arms[first:last]`` can still be the best.
 
-    `most_near` is as for `narrow`; constraints are closed among at most `most_arms` arms near each.
+    `most_near` is as for `narrow`; constraints are closed among at most `most_arms` arms near each. `lower`
+    and `upper` are tables with a row and a column for every arm, or empty: they receive the bounds on all
+    depths below each arm that can be the best.
     """
     n_arms = len(constraints.similar_starts) - 1
     scratch, place_of = new_scratch(n_arms), np.full(n_arms, -1, np.int64)
@@ -281,6 +285,9 @@ def eliminate_by_closure(
                 members = nearest(scratch, n_reached, most_arms)
                 bounds, pairs, apart = closed_bounds(constraints, members, place_of)
             possible[place] = close_members(bounds.copy(), pairs, apart, members, arms[place], scratch)
+        if possible[place] and len(lower) > 0:
+            copy_into(lower[arms[place]], scratch.lower)
+            copy_into(upper[arms[place]], scratch.upper)
         clear(scratch, n_reached)
 
 

@@ -119,8 +119,8 @@ def arms_possible(
         starts, others, steps = _rows(n_arms, near, known.similar_steps)
         similar = starts, others, steps, steps
     constraints = Constraints(*similar, *_rows(n_arms, known.dissimilar, known.dissimilar_steps))
-    possible = np.ones(len(arms), bool)
-    eliminate_by_closure(constraints, arms, 0, len(arms), n_arms, most_closed, possible)
+    possible, no_table = np.ones(len(arms), bool), np.empty((0, 0), np.int64)
+    eliminate_by_closure(constraints, arms, 0, len(arms), n_arms, most_closed, possible, no_table, no_table)
     return possible
 
 

@@ -161,7 +161,8 @@ def mutual_bounds(
     elif found is not None and _is_ordered(found, len(arms)):
         bounds = _by_reflections(found, arms, most_entries)
     else:
-        bounds = _partial(_system_of(side, arms, found), arms, most_entries)
+        closed = _closed_before(found, arms, most_entries)
+        bounds = _partial(_system_of(side, arms, found), arms, most_entries) if closed is None else closed
     if side.ranges is None or not by_order:
         return bounds
     n_links = len(side.ranges.pairs) + side.n_similar
@@ -272,6 +273,23 @@ def _system_of(side: SideInformation, arms: NDArray[np.int64], found: Propagatio
     if found is None or found.system is None or len(found.system.arms) < side.n_arms:
         return system_around(side, arms)
     return found.system if takes_all(side, arms) else system_around(side, arms)
+
+
+def _closed_before(
+    found: Propagation | None, arms: NDArray[np.int64], most_entries: int
+) -> MutualBounds | None:
+    """Return what `_partial` would, from the closures by which propagation excluded arms, or None."""
+    if found is None or found.depths is None or found.system is None:
+        return None
+    depths, system = found.depths, found.system
+    if not np.array_equal(depths.arms, arms) or len(arms) ** 2 > most_entries:
+        return None
+    if depths.near != most_near(system, len(arms)):
+        return None
+    is_known = (depths.upper < FAR) | (depths.lower > 0)
+    indptr = np.concatenate([[0], np.cumsum(is_known.sum(axis=1))])
+    low, high = depths.lower[is_known], depths.upper[is_known]
+    return MutualBounds(indptr, np.nonzero(is_known)[1], *_gaps(low, high, system.unit, system.size))
 
 
 def _partial(system: ConstraintSystem, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:

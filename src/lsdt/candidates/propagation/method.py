@@ -137,6 +137,18 @@ class Stage(NamedTuple):
         return fields_card(self)
 
 
+class ClosedDepths(NamedTuple):
+    """Bounds on the depths of `arms` from the closure of all differences, in steps; row i assumes arm i best.
+
+    `near` is how many arms passed on their bounds.
+    """
+
+    arms: NDArray[np.int64]
+    near: int
+    lower: NDArray[np.int64]
+    upper: NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class Propagation:
     """What propagation found: the arms `left`, and why the others are out.
@@ -144,7 +156,7 @@ class Propagation:
     `witnesses` are -1 for arms that no triangle excludes. Derivations use `system`, the constraints, and
     `near`, how many arms passed on their bounds. `order` is the result of the first stage, if there are
     ranges; `oriented` the order of dissimilar pairs, if that stage ran. `is_exact` says that one of these two
-    decided everything.
+    decided everything. `depths` are those that the last stage found, if it closed all arms for each.
     """
 
     left: NDArray[np.int64]
@@ -155,6 +167,7 @@ class Propagation:
     order: ArmOrder | None = None
     is_exact: bool = False
     oriented: Orientation | None = None
+    depths: ClosedDepths | None = None
 
     @cached_property
     def kinds(self) -> NDArray[np.int64]:
@@ -247,7 +260,7 @@ def derive(side: SideInformation, clock: Clock, effort: PropagationEffort = _USU
             unseen = np.full((side.n_arms, 2), -1, np.int32)
             return Propagation(order.arms, unseen, tuple(stages), order=order, is_exact=order.is_exact)
     arms, proven = np.flatnonzero(is_left), np.zeros(0, np.int64)
-    system, near, oriented, is_exact = None, 0, None, False
+    system, near, oriented, depths, is_exact = None, 0, None, None, False
     witnesses = np.full((side.n_arms, 2), -1, np.int32)
     is_many = side.n_arms >= _MANY_ARMS and isinstance(side.store, PairStore) and is_sparse(side.store)
     if is_many and not clock.is_over():
@@ -278,14 +291,21 @@ def derive(side: SideInformation, clock: Clock, effort: PropagationEffort = _USU
             arms, done = _by_intervals(system, arms, near, clock, effort)
             stages.append(done)
         if len(arms):
-            arms, done = _by_closure(system, arms, near, clock, effort)
+            arms, done, depths = _by_closure(system, arms, near, clock, effort)
             stages.append(done)
     if system is not None and near == 0:
         # No stage examined arms one by one, but proofs and the search for a conflict do, each among few arms.
         near = min(most_near(system, 1, effort), MOST_CLOSED)
     left = np.union1d(arms, proven)
     return Propagation(
-        left, witnesses, tuple(stages), system=system, near=near, order=order, oriented=oriented
+        left,
+        witnesses,
+        tuple(stages),
+        system=system,
+        near=near,
+        order=order,
+        oriented=oriented,
+        depths=depths,
     )
 
 
@@ -394,17 +414,27 @@ def _by_intervals(
 
 def _by_closure(
     system: ConstraintSystem, arms: NDArray[np.int64], near: int, clock: Clock, effort: PropagationEffort
-) -> tuple[NDArray[np.int64], Stage]:
+) -> tuple[NDArray[np.int64], Stage, ClosedDepths | None]:
+    """Return the arms that are left, the stage, and the bounds on their depths if all arms were closed."""
+    is_small = len(system.arms) <= MOST_CLOSED
+    size = len(system.arms) if is_small else 0
+    lower, upper = np.empty((2, size, size), np.int64)
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
-        eliminate_by_closure(system.constraints, places, first, last, near, MOST_CLOSED, possible)
+        eliminate_by_closure(
+            system.constraints, places, first, last, near, MOST_CLOSED, possible, lower, upper
+        )
 
     if len(arms) > effort.most_to_close:
-        return arms, Stage("closure", 0, 0, 0.0, f"skipped: {len(arms):,} arms are too many for it")
+        return arms, Stage("closure", 0, 0, 0.0, f"skipped: {len(arms):,} arms are too many for it"), None
     tried = effort.tried if len(arms) > effort.many else 0
     if not tried and len(arms) * float(min(len(system.arms), MOST_CLOSED)) ** 3 > effort.costly_steps:
         tried = effort.sampled
-    return _if_it_pays("closure", system, arms, clock, work, "", tried)
+    left, stage = _if_it_pays("closure", system, arms, clock, work, "", tried)
+    if not is_small or stage.examined < len(arms):
+        return left, stage, None
+    among = np.ix_(system.places(left), system.places(left))
+    return left, stage, ClosedDepths(left, near, lower[among], upper[among])
 
 
 def _if_it_pays(

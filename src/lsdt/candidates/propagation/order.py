@@ -33,6 +33,7 @@ from lsdt.candidates.proofs import (
     Relation,
     Step,
     ThresholdRelation,
+    names_of,
     range_relation,
     relation_of,
 )
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.options import Options
+    from lsdt.candidates.top.above import UpwardBounds
     from lsdt.side_information import SideInformation
 
 _ROOM = 0.5  # of a quantum: how far all strict links on a path together move a mean; any share below 1 works
@@ -115,14 +117,14 @@ class ArmOrder:
         if not self.is_exact or self.levels is None or self.quanta is None:
             text = f"arm {name} may be the best as far as the order of the arms can tell: none lies above it."
             return Explanation(side, arm, True, text)
-        means = self._means()
+        means = self.means()
         text = (
             f"arm {name} can be the best: there are means that satisfy every relation and give it the "
             f"largest, {means[arm]:.6g} with the smallest at 0."
         )
         return Explanation(side, arm, True, text, means=means)
 
-    def _means(self) -> NDArray[np.float64]:
+    def means(self) -> NDArray[np.float64]:
         """Return means that satisfy every link, up to the rounding of floats, the smallest at 0."""
         assert self.levels is not None
         assert self.quanta is not None
@@ -175,6 +177,35 @@ class ArmOrder:
         links.append(Link(side.label(above), side.label(arm), 0.0, False, "best"))
         steps.append(Step("contradiction", side.label(arm), side.label(arm), 0.0, tuple(links)))
         rests_on = tuple((int(self.links.start[link]), int(self.links.end[link])) for link in chain)
+        return Explanation(
+            side, arm, False, f"{text}.", rests_on=rests_on, steps=tuple(steps), listed=tuple(relations)
+        )
+
+    def explain_top(self, side: SideInformation, arm: int, bounds: UpwardBounds, top: int) -> Explanation:
+        """Explain by chains from `top` arms above one why it is not among the best."""
+        assert self.links is not None
+        chains = [[int(bounds.sources[at]) for at in path] for path in bounds.paths_above(arm, top)]
+        above = [int(self.links.start[chain[-1]]) for chain in chains]
+        relations = dict.fromkeys(
+            relation
+            for chain in chains
+            for link in chain
+            for relation in _relations_of(side, self.links, link)
+        )
+        who = names_of(side, above)
+        text = f"arm {side.label(arm)!r} cannot be among the best {top}: {who} are better than it"
+        if any(len(chain) > 1 for chain in chains):
+            *some, final = map(in_words, relations)
+            text += f", since {', '.join(some)} and {final}"
+        steps: list[Step] = []
+        links = [tuple(self._link(side, link, steps) for link in chain) for chain in chains]
+        name = side.label(arm)
+        steps += [
+            Step("between", side.label(each), name, 0.0, way) for each, way in zip(above, links, strict=True)
+        ]
+        rests_on = tuple(
+            (int(self.links.start[link]), int(self.links.end[link])) for chain in chains for link in chain
+        )
         return Explanation(
             side, arm, False, f"{text}.", rests_on=rests_on, steps=tuple(steps), listed=tuple(relations)
         )
@@ -269,7 +300,8 @@ def find_order(side: SideInformation, options: Options) -> Outcome:
     )
     found = run_order(side)
     if found is None:
-        found = ArmOrder(side.n_arms, ("there are no better pairs and no ranges: nothing orders the arms",))
+        nothing = "there are no better pairs and no ranges: nothing orders the arms"
+        found = ArmOrder(side.n_arms, () if side.beaten is not None else (nothing,))
     if found.conflict is not None:
         raise order_error(found.conflict)
     if found.n_open:

@@ -19,4 +19,6 @@ def find_triangles(side: SideInformation, options: Options) -> Outcome:
     read = read_ranges(side)
     found = (run_triangles if options.wrong_rate is None else run_triangles_at_risk)(read, options)
     notes = found.notes if side.ranges is None else (*found.notes, note_on_reading(side, read))
-    return Outcome(read, found.arms, found, is_exact=False, notes=notes, max_wrong=found.max_wrong)
+    return Outcome(
+        read, found.arms, found, is_exact=False, notes=notes, max_wrong=found.max_wrong, top=options.top
+    )

@@ -4,6 +4,9 @@ If it were the best, both would lie less than epsilon below it, and so would be 
 are the set B0 of the paper's Section 4.1. With ``max_wrong=r`` an arm is excluded only by r + 1
 vertex-disjoint dissimilar pairs: a wrong relation spoils at most one of them, so r wrong ones do no harm.
 
+Of the two arms of such a pair one lies strictly above the arm. So m disjoint pairs exclude an arm from the
+best m, and m + r do if r relations may be wrong.
+
 With distinct thresholds the rule, its texts and its conflicts differ (`thresholds`); `variant_of` chooses
 once.
 """
@@ -17,7 +20,7 @@ import numpy as np
 
 from lsdt.candidates.complete.proper_order import proper_order_of_store
 from lsdt.candidates.options import USUAL, Options
-from lsdt.candidates.proofs import Explanation, explain_triangles
+from lsdt.candidates.proofs import Explanation, claim, explain_triangles
 from lsdt.candidates.reasons import CANDIDATE, TRIANGLE
 from lsdt.candidates.triangles.conflict import conflict_of
 from lsdt.candidates.triangles.thresholds import (
@@ -48,8 +51,8 @@ class Variant(NamedTuple):
     """
 
     scan: Callable[[Store, NDArray[np.int32]], None]
-    explain_exclusion: Callable[[SideInformation, int, list[tuple[int, int]], int], Explanation]
-    explain_candidate: Callable[[SideInformation, int, int], Explanation]
+    explain_exclusion: Callable[..., Explanation]
+    explain_candidate: Callable[[SideInformation, int, int, int], Explanation]
     conflict: Callable[[SideInformation, NDArray[np.int32]], Conflict]
 
     def witnesses(self, store: Store, wanted: int) -> NDArray[np.int32]:
@@ -64,11 +67,11 @@ class Variant(NamedTuple):
         return witnesses
 
 
-def _explain_candidate(side: SideInformation, arm: int, wanted: int) -> Explanation:
+def _explain_candidate(side: SideInformation, arm: int, wanted: int, top: int) -> Explanation:
     """Explain that the rule does not exclude an arm."""
     needed = "no two" if wanted == 1 else f"fewer than {wanted} disjoint pairs"
     text = (
-        f"arm {side.label(arm)!r} may be the best as far as the triangle rule can tell: {needed} of the "
+        f"arm {side.label(arm)!r} may be {claim(top)} as far as the triangle rule can tell: {needed} of the "
         "arms similar to it are known to be dissimilar."
     )
     return Explanation(side, arm, True, text)
@@ -98,6 +101,7 @@ class Triangles:
     notes: tuple[str, ...] = ()
     needed: NDArray[np.int64] | None = None
     variant: Variant = _ONE_EPSILON
+    top: int = 1
 
     @property
     def arms(self) -> NDArray[np.int64]:
@@ -106,8 +110,8 @@ class Triangles:
 
     @property
     def max_wrong(self) -> int:
-        """How many relations may be wrong without losing the best arm."""
-        return self.min_witnesses - 1
+        """How many relations may be wrong without losing one of the best arms."""
+        return self.min_witnesses - self.top
 
     @property
     def kinds(self) -> NDArray[np.int64]:
@@ -119,18 +123,21 @@ class Triangles:
         wanted = self.min_witnesses if self.needed is None else int(self.needed[arm])
         if self.witnesses[arm, 0, 0] >= 0:
             pairs = [(int(first), int(second)) for first, second in self.witnesses[arm, :wanted]]
-            return self.variant.explain_exclusion(side, arm, pairs, wanted)
-        return self.variant.explain_candidate(side, arm, wanted)
+            return self.variant.explain_exclusion(side, arm, pairs, wanted, self.top)
+        return self.variant.explain_candidate(side, arm, wanted, self.top)
 
 
 def run_triangles(side: SideInformation, options: Options = USUAL) -> Triangles:
     """Apply the triangle rule; raise if no arm is left, which proves a contradiction."""
     if isinstance(options.max_wrong, str):
         return smallest_consistent(side)
-    variant, wanted = variant_of(side), options.max_wrong + 1
-    found = Triangles(variant.witnesses(side.store, wanted), wanted, variant=variant)
-    if len(found.arms) == 0:
+    variant, wanted = variant_of(side), options.max_wrong + options.top
+    found = Triangles(variant.witnesses(side.store, wanted), wanted, variant=variant, top=options.top)
+    if len(found.arms) == 0 and options.top == 1:
         raise no_arm_error(side, found)
+    if len(found.arms) < min(options.top, side.n_arms):
+        run_triangles(side, options._replace(top=1))  # which may name a conflict
+        raise too_few_error(len(found.arms), options.top)
     return found
 
 
@@ -183,6 +190,15 @@ def smallest_consistent(side: SideInformation, proven_wrong: bool = False) -> Tr
         f"if {wrong}. If more may be, ask for a larger max_wrong."
     )
     return replace(left, notes=(note,))
+
+
+def too_few_error(n_left: int, top: int) -> InconsistentSideInformation:
+    """Return the error for an elimination that leaves fewer arms than there are places."""
+    return InconsistentSideInformation(
+        f"the relations contradict one another: {n_left} arms could be among the best {top}, and {top} must "
+        "be. Correct them, or allow for more wrong ones with a larger max_wrong.",
+        None,
+    )
 
 
 def no_arm_error(side: SideInformation, found: Triangles) -> InconsistentSideInformation:

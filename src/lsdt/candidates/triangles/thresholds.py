@@ -17,7 +17,9 @@ from lsdt.candidates.minimise import Budget, minimise
 from lsdt.candidates.proofs import (
     Explanation,
     ThresholdExplanation,
+    claim,
     same_argument,
+    spare_pairs,
     threshold_relations,
     triangle_pairs,
 )
@@ -56,21 +58,28 @@ def _scan(store: Store, limits: Thresholds, witnesses: NDArray[np.int32]) -> Non
 
 
 def explain_threshold_triangles(
-    side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
+    side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int, top: int = 1
 ) -> Explanation:
     """Explain why an arm is excluded, by the pairs that exclude it."""
     name = repr(side.label(arm))
     text = f"arm {name} cannot be the best: {_argument(side, arm, *pairs[0])}"
-    text += same_argument(side, pairs, wanted)
+    if top > 1:
+        name_pairs = "; ".join(_argument(side, arm, *pair) for pair in pairs)
+        text = (
+            f"arm {name} cannot be among the best {top}: of each of these pairs one arm lies above it, or "
+            f"both would lie below: {name_pairs}{spare_pairs(wanted - top)}"
+        )
+    else:
+        text += same_argument(side, pairs, wanted)
     return ThresholdExplanation(side, arm, False, text, tuple(pairs), rests_on=triangle_pairs(arm, pairs))
 
 
-def explain_threshold_candidate(side: SideInformation, arm: int, wanted: int) -> Explanation:
+def explain_threshold_candidate(side: SideInformation, arm: int, wanted: int, top: int = 1) -> Explanation:
     """Explain that the rule does not exclude an arm."""
     needed = "no two" if wanted == 1 else f"fewer than {wanted} disjoint pairs"
     text = (
-        f"arm {side.label(arm)!r} may be the best as far as the triangle rule can tell: {needed} of the arms "
-        "similar to it are known to be farther apart than they could be below it."
+        f"arm {side.label(arm)!r} may be {claim(top)} as far as the triangle rule can tell: {needed} of the "
+        "arms similar to it are known to be farther apart than they could be below it."
     )
     return ThresholdExplanation(side, arm, True, text)
 

@@ -7,6 +7,9 @@ relations of i are right and the third is wrong: given all relations of i, at mo
 relations among the arms called similar to i are wrong. With ``P(Bin(degree, q) >= r_A) = alpha`` and
 ``P(Bin(among, q) >= r_B) <= risk - alpha``, there are r_A + r_B - 1 disjoint triangles with probability at
 most `risk`. So r_A + r_B - 1 triangles exclude an arm.
+
+An arm among the best m has fewer than m true triangles, each with an arm above it of its own. So m - 1 more
+exclude it from the best m, and with `risk / m` for each of these, all of them are kept but for `risk`.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.triangles import witnesses_kernel as kernel
-from lsdt.candidates.triangles.rule import Triangles, no_arm_error
+from lsdt.candidates.triangles.rule import Triangles, no_arm_error, too_few_error
 from lsdt.candidates.triangles.witnesses import scan_rows
 from lsdt.errors import Unsupported, counted
 from lsdt.kernel import over_blocks, require_memory
@@ -36,16 +39,19 @@ def run_triangles_at_risk(side: SideInformation, options: Options) -> Triangles:
     if side.store.thresholds is not None:
         raise Unsupported(f"a rate of wrong relations {DISTINCT}; ask for max_wrong instead")
     pairs = side.store.explicit()
-    needed = witnesses_needed(pairs, rate, accepted)
+    needed = witnesses_needed(pairs, rate, accepted / options.top) + options.top - 1
     most = _most_possible(pairs)
     rows = int(min(needed.max(initial=1), max(most, 1)))  # an arm that needs more than there can be stays
     require_memory(8 * side.n_arms * rows, f"{rows} witnesses for each arm", "accept more risk")
     witnesses = np.full((side.n_arms, rows, 2), -1, np.int32)
     scan_rows(pairs, needed, witnesses)
-    found = Triangles(witnesses, int(needed.min(initial=1)), (), needed)
+    note = _note(needed, rate, accepted, options.top)
+    found = Triangles(witnesses, int(needed.min(initial=1)), (note,), needed, top=options.top)
     if len(found.arms) == 0:
         raise no_arm_error(side, found)
-    return Triangles(witnesses, found.min_witnesses, (_note(needed, rate, accepted),), needed)
+    if len(found.arms) < min(options.top, side.n_arms):
+        raise too_few_error(len(found.arms), options.top)
+    return found
 
 
 def witnesses_needed(pairs: PairStore, rate: float, risk: float) -> NDArray[np.int64]:
@@ -92,11 +98,12 @@ def _most_possible(pairs: PairStore) -> int:
     return int(np.diff(pairs.similar.indptr).max(initial=0)) // 2
 
 
-def _note(needed: NDArray[np.int64], rate: float, risk: float) -> str:
+def _note(needed: NDArray[np.int64], rate: float, risk: float, top: int) -> str:
     low, high = int(needed.min()), int(needed.max())
     number = counted(low, "disjoint pair") if low == high else f"{low} to {high} disjoint pairs"
+    lost = "the best arm is lost" if top == 1 else f"one of the best {top} is lost"
     return (
         f"each known relation may be wrong with probability {rate:g}: it takes {number} of dissimilar arms "
-        "to exclude an arm similar to all of them, and the best arm is lost with a probability of at most "
+        f"to exclude an arm similar to all of them, and {lost} with a probability of at most "
         f"{risk:g}"
     )

@@ -31,15 +31,13 @@ class Question(NamedTuple):
 class KnownPairs(NamedTuple):
     """What is known about some arms, as boolean matrices; rows and columns stand for `arms`, ascending.
 
-    `similar` and `apart` are the known pairs; `better` is True where the arm of the row is known to have the
-    larger mean. `left` marks arms that may be the best, `deep` arms that rule this out for every arm similar
-    to them (see `order_classes`).
+    `similar` and `apart` are the known pairs. `left` marks arms that may be the best, `deep` arms that rule
+    this out for every arm similar to them (see `order_classes`).
     """
 
     arms: NDArray[np.int64]
     similar: NDArray[np.bool_]
     apart: NDArray[np.bool_]
-    better: NDArray[np.bool_]
     left: NDArray[np.bool_]
     deep: NDArray[np.bool_]
 
@@ -55,10 +53,8 @@ class KnownPairs(NamedTuple):
         return Question(int(self.arms[first]), int(self.arms[second]), float(gain), why)
 
 
-def known_pairs(
-    side: SideInformation, better: NDArray[np.int64], left: NDArray[np.int64], wanted: int
-) -> KnownPairs:
-    """Return the matrices for `side` and the pairs `better`, better arm first.
+def known_pairs(side: SideInformation, left: NDArray[np.int64], wanted: int) -> KnownPairs:
+    """Return the matrices for `side`.
 
     `left` are the arms that may be the best, `wanted` is the number of questions. If there are too many arms,
     those with the most relations are selected, and some that may be the best: first those that are not known
@@ -80,17 +76,14 @@ def known_pairs(
     place = np.full(n_arms, -1)
     place[arms] = np.arange(len(arms))
     similar, apart = (_matrix(pairs, place, len(arms)) for pairs in (near, far))
-    over = _matrix(better, place, len(arms), both_ways=False)
     apart &= ~similar
     deep = order_classes(similar, apart).deep
-    return KnownPairs(arms, similar, apart, over, is_left[arms], deep)
+    return KnownPairs(arms, similar, apart, is_left[arms], deep)
 
 
-def _matrix(
-    pairs: NDArray[np.int64], place: NDArray[np.int64], size: int, both_ways: bool = True
-) -> NDArray[np.bool_]:
+def _matrix(pairs: NDArray[np.int64], place: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
     result = np.zeros((size, size), bool)
     first, second = place[pairs[:, 0]], place[pairs[:, 1]]
     inside = (first >= 0) & (second >= 0)
     result[first[inside], second[inside]] = True
-    return result | result.T if both_ways else result
+    return result | result.T

@@ -1,27 +1,14 @@
-"""Answers about pairs, some of which may be wrong: how often each was given, and which one leads."""
+"""Answers similar or dissimilar, some of which may be wrong: how often each was given, and which leads."""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lsdt.errors import InvalidInput, suggest
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WORDS = {"similar": ("similar", "dissimilar"), "better": ("better", "worse", "equal")}
-SPELLINGS = {
-    "s": "similar",
-    "d": "dissimilar",
-    "b": "better",
-    "w": "worse",
-    "e": "equal",
-    "about equal": "equal",
-    "about_equal": "equal",
-    "same": "equal",
-}
-_TURNED = {"better": "worse", "worse": "better"}
+WORDS = ("similar", "dissimilar")
 _RISK = 0.05  # the usual 5%: that any relation is settled wrongly, if there are as many relations as arms
 
 
@@ -32,18 +19,6 @@ class Leader(NamedTuple):
     second: int
     answer: Any
     lead: int
-
-
-def checked_answer(value: object, kind: str) -> str:
-    """Return an answer as one of the words of its kind; raise `InvalidInput` with the accepted ones."""
-    word = " ".join(value.lower().split()) if isinstance(value, str) else value
-    word = SPELLINGS.get(word, word) if isinstance(word, str) else word
-    if word not in WORDS[kind]:
-        accepted = ", ".join(map(repr, WORDS[kind]))
-        raise InvalidInput(
-            f"an answer must be one of {accepted}; got {value!r}{suggest(str(value), WORDS[kind])}"
-        )
-    return str(word)
 
 
 def needed_lead(n_arms: int, wrong_rate: float) -> int:
@@ -61,16 +36,14 @@ def needed_lead(n_arms: int, wrong_rate: float) -> int:
 class Votes:
     """All answers so far; `needed` is the lead at which an answer is settled."""
 
-    def __init__(self, kind: str, needed: int) -> None:
-        self.kind, self.needed = kind, needed
+    def __init__(self, needed: int) -> None:
+        self.needed = needed
         self.n_answers = 0
         self._counts: dict[tuple[int, int], dict[str, int]] = {}
 
     def add(self, first: int, second: int, answer: str) -> None:
-        """Count an answer about the first arm, compared with the second."""
-        if first > second:
-            first, second, answer = second, first, _TURNED.get(answer, answer)
-        counts = self._counts.setdefault((first, second), {})
+        """Count an answer about two arms."""
+        counts = self._counts.setdefault((min(first, second), max(first, second)), {})
         counts[answer] = counts.get(answer, 0) + 1
         self.n_answers += 1
 

@@ -229,28 +229,21 @@ def other_index(
     return mean + state.sigma * isq * normal(stream)
 
 
-def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
-    """Play every candidate once, then the best arm of the best class; equations (7) and (8)."""
+@inlined
+def select_by_other_index(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
+    """Return the best arm of the best class by another index than the paper's.
+
+    These loops are not those of `select`, because in one loop for all indices the compiler computes the
+    logarithms of every index in every round, and runs out of registers: a fifth more time for the paper's.
+    """
     arms, classes, layout = state.arms, state.classes, state.layout
-    arm = next_unplayed(arms.counts, state.cursor, allowed)
-    if arm < len(arms.counts):
-        return arm
-    time = float(state.total[0])
-    width = safe_sqrt(state.alpha * safe_log(time)) if state.rule <= UCB else 0.0
-    if state.rule == HEAVY:
-        width = steepness(state.truncation)
-    best_class, highest, n_classes = 0, -math.inf, len(classes.counts)
-    if allowed.everything and state.rule == TREES:
-        number = winner(state.class_tree, 0, n_classes, classes.means, state.class_isq, width, None)
-        first, last = layout.starts[number], layout.starts[number + 1]
-        return winner(state.trees, first, last - first, arms.means, state.isq, width, layout.members)
+    time, n_classes = float(state.total[0]), len(state.class_isq)
+    best_class, highest = 0, -math.inf
     for number in range(n_classes):
         if not any_allowed(allowed, layout.members, layout.starts[number], layout.starts[number + 1]):
             continue
         mean, count, isq = classes.means[number], classes.counts[number], state.class_isq[number]
-        value = mean + width * isq  # spelled out here: behind a call the compiler loses a fifth of the speed
-        if state.rule > UCB:
-            value = other_index(state, mean, count, isq, n_classes, time, stream)
+        value = other_index(state, mean, count, isq, n_classes, time, stream)
         if value > highest:
             best_class, highest = number, value
     first, last = layout.starts[best_class], layout.starts[best_class + 1]
@@ -259,13 +252,46 @@ def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
         arm = layout.members[place]
         if not is_allowed(allowed, arm):
             continue
-        mean, count, isq = arms.means[arm], arms.counts[arm], state.isq[arm]
-        value = mean + width * isq
-        if state.rule > UCB:
-            value = other_index(state, mean, count, isq, last - first, time, stream)
+        value = other_index(
+            state, arms.means[arm], arms.counts[arm], state.isq[arm], last - first, time, stream
+        )
         if value > highest:
             best, highest = arm, value
     return best
+
+
+def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
+    """Play every candidate once, then the best arm of the best class; equations (7) and (8)."""
+    arms, classes, layout = state.arms, state.classes, state.layout
+    arm = next_unplayed(arms.counts, state.cursor, allowed)
+    if arm < len(arms.counts):
+        return arm
+    if state.rule > UCB:
+        return select_by_other_index(state, allowed, stream)
+    if state.rule == HEAVY:
+        width = steepness(state.truncation)
+    else:
+        width = safe_sqrt(state.alpha * safe_log(float(state.total[0])))
+    best_class, highest, n_classes = 0, -math.inf, len(classes.counts)
+    if allowed.everything and state.rule == TREES:
+        number = winner(state.class_tree, 0, n_classes, classes.means, state.class_isq, width, None)
+        begin, end = layout.starts[number], layout.starts[number + 1]
+        return winner(state.trees, begin, end - begin, arms.means, state.isq, width, layout.members)
+    for number in range(n_classes):
+        value = classes.means[number] + width * state.class_isq[number]
+        if value > highest and any_allowed(
+            allowed, layout.members, layout.starts[number], layout.starts[number + 1]
+        ):
+            best_class, highest = number, value
+    # Unsigned, so that compiled code need not check whether a place counts from the end.
+    first, last = np.uint64(layout.starts[best_class]), np.uint64(layout.starts[best_class + 1])
+    best, highest = np.uint64(layout.members[first]), -math.inf
+    for place in range(first, last):
+        member: Any = np.uint64(layout.members[place])
+        value = arms.means[member] + width * state.isq[member]
+        if value > highest and is_allowed(allowed, member):
+            best, highest = member, value
+    return np.int64(best)  # type: ignore[return-value]
 
 
 @compiled

@@ -43,6 +43,8 @@ from lsdt.ratings.statistics.pairs import compare_items
 from lsdt.side_information import all_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from lsdt.ratings.log import RatingLog
@@ -72,12 +74,26 @@ def bootstrap_intervals(log: RatingLog, error: float, seed: int, draws: int = _D
     listed = compare_items(log, FEW_RATERS, lambda raters, difference, variance: variance > 0.0)
     if len(listed) == 0:
         return DifferenceIntervals("student", bonferroni)
-    level = _level(largest_errors(log, listed, seed, draws), error * len(listed) / n_pairs)
+    level = 2.0 * tail_of(largest_errors(log, listed, seed, draws), error * len(listed) / n_pairs, sides=2)
     return LevelledIntervals("student", max(level, bonferroni), bonferroni, FEW_RATERS)
 
 
 def largest_errors(log: RatingLog, listed: PairStatistics, seed: int, draws: int) -> NDArray[np.float64]:
     """Return the largest ``|t|`` over the listed pairs in every draw."""
+    return drawn_errors(log, listed, seed, draws, lambda errors: np.abs(errors).max(axis=0))
+
+
+def drawn_errors(
+    log: RatingLog,
+    listed: PairStatistics,
+    seed: int,
+    draws: int,
+    reduce: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> NDArray[np.float64]:
+    """Draw ``t`` of the listed pairs, and return what `reduce` makes of them; draws are the last axis.
+
+    `reduce` gets a row per pair and a column per draw, some draws at a time.
+    """
     n_items, columns = log.n_items, min(draws, _AT_A_TIME)
     blocks = ceil(draws / columns)
     workers = min(available_cores(), blocks)
@@ -94,22 +110,25 @@ def largest_errors(log: RatingLog, listed: PairStatistics, seed: int, draws: int
         weights = rng.standard_normal((log.n_users, columns), np.float32)
         sums = np.zeros((len(listed), columns), np.float32)
         kernel.add_weighted(rows, number_of, means, weights, sums)
-        return np.asarray((np.abs(sums) / roots[:, None]).max(axis=0))
+        return reduce(sums / roots[:, None])
 
     pool = ThreadPoolExecutor(workers)
     try:
         found = list(track(pool.map(largest, range(blocks)), "parts of the bootstrap", blocks))
     finally:
         pool.shutdown(cancel_futures=True)
-    return np.concatenate(found)[:draws]
+    return np.concatenate(found, axis=-1)[..., :draws]
 
 
-def _level(largest: NDArray[np.float64], error: float) -> float:
-    """Return the level of a single interval as wide as the largest of all errors, at 1 - error."""
+def tail_of(largest: NDArray[np.float64], error: float, sides: int = 1) -> float:
+    """Return how likely a single error exceeds the quantile of the largest one at 1 - error, on one side.
+
+    It is at most the error divided by the number of sides that `largest` is taken over.
+    """
     from scipy.special import ndtr
 
     place = ceil((len(largest) + 1) * (1.0 - error))
     if place > len(largest):
         return 0.0
     quantile = float(np.sort(largest)[place - 1])
-    return min(2.0 * float(ndtr(-quantile)), error)
+    return min(float(ndtr(-quantile)), error / sides)

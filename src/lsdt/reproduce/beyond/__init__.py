@@ -1,6 +1,6 @@
 """Studies beyond the paper.
 
 `contests/` compares all policies, `wrong_relations/` adds wrong relations, `massive/` has very many arms,
-`identification/` finds the best arm, `drift/` has means that change, and `inquiry/` chooses pairs to ask
-about.
+`identification/` finds the best arm, `drift/` has means that change, `inquiry/` chooses pairs to ask about,
+and `pairs/` gets side information from judges and comparisons.
 """

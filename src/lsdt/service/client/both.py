@@ -58,9 +58,19 @@ class AskSignature(Protocol[One, Many]):
     """What `ask` takes and returns: one decision, or a list of `n`."""
 
     @overload
-    def __call__(self, n: None = None, *, allowed: Any = None, propensity: bool | int = False) -> One: ...
+    def __call__(
+        self,
+        n: None = None,
+        *,
+        allowed: Any = None,
+        propensity: bool | int = False,
+        distinct: bool = False,
+        unit: str | None = None,
+    ) -> One: ...
     @overload
-    def __call__(self, n: int, *, allowed: Any = None, propensity: bool | int = False) -> Many: ...
+    def __call__(
+        self, n: int, *, allowed: Any = None, propensity: bool | int = False, distinct: bool = False
+    ) -> Many: ...
 
 
 class BothAsk(Both[..., Any]):

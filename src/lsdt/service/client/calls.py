@@ -142,6 +142,10 @@ def _number(field: str) -> Callable[[httpx.Response], int]:
     return lambda response: int(response.json()[field])
 
 
+def _flag(field: str) -> Callable[[httpx.Response], bool]:
+    return lambda response: bool(response.json()[field])
+
+
 def _json_lines(response: httpx.Response) -> list[dict[str, Any]]:
     return [json.loads(line) for line in response.text.splitlines() if line]
 
@@ -192,6 +196,17 @@ def _stopping(response: httpx.Response) -> StoppingAnswer:
     return StoppingAnswer(arm_id=answer.pop("arm"), **(answer | {"evidence": evidence}))
 
 
+def _lift(response: httpx.Response) -> pd.DataFrame:
+    import pandas as pd
+
+    answer = response.json()
+    frame = pd.DataFrame(answer["arms"], columns=["arm", "plays", "mean", "lift", "low", "high"])
+    frame = frame.astype(dict.fromkeys(("mean", "lift", "low", "high"), float))
+    control = answer["control"]
+    frame.attrs["control"] = control | {"mean": math.nan if control["mean"] is None else control["mean"]}
+    return frame
+
+
 def _suspects(response: httpx.Response) -> pd.DataFrame:
     import pandas as pd
 
@@ -213,7 +228,8 @@ def _drift(response: httpx.Response) -> pd.DataFrame:
 _ALL, _ONE, _KEYS = "/v1/experiments", "/v1/experiments/{name}", "/v1/keys"
 _PARQUET, _SNAPSHOT = "application/vnd.apache.parquet", "application/octet-stream"
 OPTIONS = (
-    "policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "expiry",
+    "policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "floor",
+    "holdout", "replace_within", "sticky", "expiry",
 )  # fmt: skip
 
 # fmt: off
@@ -221,14 +237,16 @@ EXPERIMENTS = Call("GET", _ALL, _rows("experiments"))
 CREATE = Call("POST", _ALL, _nothing, ("name", *OPTIONS), file=_PARQUET, repeat="never", takes_long=True)
 ABOUT = Call("GET", _ONE, _fields)
 DELETE = Call("DELETE", _ONE, _nothing, repeat="never", takes_long=True)
-ASK = Call("POST", f"{_ONE}/ask", _decisions, body=("n", "allowed", "propensity"), repeat="keyed")
-TELL = Call("POST", f"{_ONE}/tell", _told, body=("rewards",))
+ASK = Call("POST", f"{_ONE}/ask", _decisions, body=("n", "allowed", "propensity", "distinct", "unit"),
+           repeat="keyed")
+TELL = Call("POST", f"{_ONE}/tell", _told, body=("rewards", "repeat"))
 OBSERVE = Call("POST", f"{_ONE}/observe", _nothing, body=("arm", "reward"), repeat="keyed")
 CANCEL = Call("POST", f"{_ONE}/cancel", _number("cancelled"), body=("decision", "decisions", "before"),
               repeat="never")
 EXTEND = Call("POST", f"{_ONE}/extend", _extension, file=_PARQUET, repeat="never", takes_long=True)
 RETIRE = Call("POST", f"{_ONE}/retire", _nothing, body=("arm",))
 REINSTATE = Call("POST", f"{_ONE}/reinstate", _nothing, body=("arm",))
+ERASE_UNIT = Call("POST", f"{_ONE}/erase-unit", _flag("erased"), body=("unit",))
 MERGE = Call("POST", f"{_ONE}/merge", _number("learned"), body=("experiments",), file=_SNAPSHOT,
              repeat="never", takes_long=True)
 PAUSE = Call("POST", f"{_ONE}/pause", _nothing, body=("paused",))
@@ -237,6 +255,7 @@ ARMS = Call("GET", f"{_ONE}/arms", _arms)
 BEST = Call("GET", f"{_ONE}/best", _best, ("n_runners_up",))
 WHY = Call("GET", f"{_ONE}/why/{{arm}}", _fields)
 STOPPING = Call("GET", f"{_ONE}/stopping", _stopping, ("delta", "tolerance"))
+LIFT = Call("GET", f"{_ONE}/lift", _lift, ("control", "risk"))
 SUSPECTS = Call("GET", f"{_ONE}/suspects", _suspects, ("risk",))
 DRIFT = Call("GET", f"{_ONE}/drift", _drift, ("risk",))
 EVENTS = Call("GET", f"{_ONE}/events", _json_lines, ("after", "limit"))

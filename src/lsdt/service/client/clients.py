@@ -124,22 +124,37 @@ class BaseClient:
 
     @BothAsk
     async def ask(
-        self, n: int | None = None, *, allowed: Any = None, propensity: bool | int = False
+        self,
+        n: int | None = None,
+        *,
+        allowed: Any = None,
+        propensity: bool | int = False,
+        distinct: bool = False,
+        unit: str | None = None,
     ) -> RemoteDecision | list[RemoteDecision]:
-        """Return the arm to play next, or `n` of them; see `Agent.ask`."""
+        """Return the arm to play next, or `n` of them, or that of a unit; see `Agent.ask`."""
         arms = None if allowed is None else list(allowed)
-        made = await self._send(calls.ASK, n=n, allowed=arms, propensity=propensity)
+        values = {"n": n, "allowed": arms, "propensity": propensity, "distinct": distinct, "unit": unit}
+        made = await self._send(calls.ASK, **values)
         return made[0] if n is None else made
 
     @Both
-    async def tell(self, decision: RemoteDecision | str, reward: float) -> None:
-        """Learn the reward of a decision (what `ask` returned, or its id); a repeat changes nothing."""
-        await self._send(calls.TELL, rewards=_rewards([(decision, reward)]))
+    async def tell(self, decision: RemoteDecision | str, reward: float, *, repeat: str = "ignore") -> None:
+        """Learn the reward of a decision (what `ask` returned, or its id).
+
+        A repeat changes nothing, or with ``repeat="replace"`` corrects the reward; see `Agent.tell`.
+        """
+        await self._send(calls.TELL, rewards=_rewards([(decision, reward)]), repeat=repeat)
 
     @Both
-    async def tell_many(self, rewards: Iterable[tuple[RemoteDecision | str, float]]) -> tuple[int, int]:
-        """Learn many rewards, all checked before any is learned; return how many were new, and repeated."""
-        return await self._send(calls.TELL, rewards=_rewards(rewards))
+    async def tell_many(
+        self, rewards: Iterable[tuple[RemoteDecision | str, float]], *, repeat: str = "ignore"
+    ) -> tuple[int, int]:
+        """Learn many rewards, all checked before any is learned; return how many were new, and repeated.
+
+        See `Agent.tell_many`.
+        """
+        return await self._send(calls.TELL, rewards=_rewards(rewards), repeat=repeat)
 
     @Both
     async def observe(self, arm: ArmId, reward: float) -> None:
@@ -177,6 +192,11 @@ class BaseClient:
     async def reinstate(self, arm: ArmId) -> None:
         """Bring a retired arm back into play, with all that is known of it."""
         await self._send(calls.REINSTATE, arm=arm)
+
+    @Both
+    async def erase_unit(self, unit: str) -> bool:
+        """Forget who a unit is, and return whether it was known; see `Agent.erase_unit`."""
+        return await self._send(calls.ERASE_UNIT, unit=unit)
 
     @Both
     async def merge(self, others: Any) -> int:
@@ -239,6 +259,11 @@ class BaseClient:
     async def stopping(self, delta: float = 0.05, tolerance: float | None = None) -> StoppingAnswer:
         """Return whether it is known which arm is the best."""
         return await self._send(calls.STOPPING, delta=delta, tolerance=tolerance)
+
+    @Both
+    async def lift(self, control: ArmId | None = None, risk: float = 0.05) -> pd.DataFrame:
+        """Return how much better each arm is than a control; see `Agent.lift`."""
+        return await self._send(calls.LIFT, control=control, risk=risk)
 
     @Both
     async def suspects(self, risk: float = 0.05) -> pd.DataFrame:

@@ -165,6 +165,8 @@ class Activity:
                 elif event.kind in _ENDS:
                     self._ends.append(event.kind)
                     self._close(event)
+                elif event.kind == Kind.REPLACE and event.reward is not None:
+                    self._correct(event.number, event.reward)
                 elif event.kind == Kind.OBSERVE and event.reward is not None:
                     self._n_observed += 1
                     self._learn(event.time, -self._n_observed, event.reward)
@@ -173,7 +175,7 @@ class Activity:
         word = _WORDS.get(event.kind)
         if word is None:
             return
-        is_decision = event.kind == Kind.ASK or event.kind in _ENDS
+        is_decision = event.kind in (Kind.ASK, *_ENDS, Kind.REPLACE)
         # The propensity of an ask lies where others have the reward.
         reward = None if event.kind in (Kind.ASK, Kind.RETIRE) else event.reward
         if event.kind == Kind.RETIRE and event.reward == 0.0:
@@ -204,6 +206,13 @@ class Activity:
         if number % self._stride == 0:
             insort(self._known, (asked, number, reward))
             self._bound()
+
+    def _correct(self, number: int, reward: float) -> None:
+        """Replace the reward of a decision, if it is still tracked."""
+        for at, (asked, each, _) in enumerate(self._known):
+            if each == number:
+                self._known[at] = (asked, number, reward)
+                return
 
     def _bound(self) -> None:
         """Track fewer decisions where they become too many: every second one, by number."""

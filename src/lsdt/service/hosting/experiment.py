@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsdt.agent import Decision, checked_reward, lost_decisions
-from lsdt.errors import InvalidInput, LostDecision
+from lsdt.errors import InvalidInput, LostDecision, StoreLocked
 from lsdt.service import messages
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import DecisionIds
@@ -82,7 +82,17 @@ class HostedExperiment:
         n, agent = request.n, self.agent
         if isinstance(n, int) and n > MOST_AT_ONCE:
             raise InvalidInput(f"one request asks for at most {MOST_AT_ONCE:,} decisions; got n={n}")
-        made = agent.ask(1 if n is None else n, allowed=request.allowed, propensity=request.propensity)
+        if request.unit is None:
+            made = agent.ask(
+                1 if n is None else n,
+                allowed=request.allowed,
+                propensity=request.propensity,
+                distinct=request.distinct,
+            )
+        elif n in (None, 1):
+            made = [agent.ask(allowed=request.allowed, propensity=request.propensity, unit=request.unit)]
+        else:
+            raise InvalidInput(f"a unit asks for one decision at a time; leave n out; got n={n!r}")
         shown = request.propensity is not False
         make, epoch = self.ids.make, agent.epoch
         return messages.DecisionList(
@@ -92,12 +102,15 @@ class HostedExperiment:
             ]
         )
 
-    def tell(self, rewards: Sequence[tuple[str, Any]]) -> messages.TellResponse:
+    def tell(self, rewards: Sequence[tuple[str, Any]], repeat: str = "ignore") -> messages.TellResponse:
         """Learn rewards, all checked before any is learned."""
         self.check_idle()
         known = [(self._decision(text), reward) for text, reward in rewards]
         with self._lost_by_id():
-            return messages.TellResponse(*self.agent.tell_many(known))
+            try:
+                return messages.TellResponse(*self.agent.tell_many(known, repeat=repeat))
+            except StoreLocked as error:  # a reward that is to be replaced was not read back yet
+                raise Refused(503, str(error), {"retry-after": "1"}) from None
 
     def _decision(self, text: Any) -> Decision:
         """Return the decision of an id."""

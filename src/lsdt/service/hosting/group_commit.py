@@ -45,10 +45,17 @@ class CommitResult(NamedTuple):
         How many of its events the log had already: others may have closed the same decisions.
     stored : bytes or None
         What is kept under the key of the note: then this is a repeat, and none of its events were written.
+    is_taken : bool
+        Whether another replica was faster to give the unit of this ask an arm: then nothing was written, and
+        the unit is to ask again.
+    assigned : sequence of pairs
+        What the store now has of units that asked: the hash of each, and its row.
     """
 
     n_repeats: int = 0
     stored: bytes | None = None
+    is_taken: bool = False
+    assigned: Sequence[tuple[bytes, bytes]] = ()
 
 
 class Commit:
@@ -95,7 +102,7 @@ class Commit:
             self._future.set_result(None)
 
 
-class Unit(NamedTuple):
+class WaitingRequest(NamedTuple):
     """A request that waits for what it changed to be durable.
 
     `batch` has its events where they must be told from those of other requests, else None.
@@ -132,7 +139,7 @@ class GroupCommit:
     def __init__(self, store: Store, metrics: Metrics, most_waiting: int) -> None:
         self._store, self._metrics, self._most = store, metrics, most_waiting
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lsdt-commit")
-        self._units: list[Unit] = []
+        self._units: list[WaitingRequest] = []
         self._is_running = False
         self._began = 0.0
         self.failure = ""
@@ -166,7 +173,9 @@ class GroupCommit:
         if self.failure:
             self.check()
         commit = Commit()
-        self._units.append(Unit(agent, note, commit, None if agent is None else self._batch_of(agent)))
+        self._units.append(
+            WaitingRequest(agent, note, commit, None if agent is None else self._batch_of(agent))
+        )
         if not self._is_running:
             self._is_running = True
             # Requests that are answered in this turn of the loop join the group.
@@ -234,7 +243,7 @@ class GroupCommit:
         elif not self.failure:
             self._begin()
 
-    def _committed(self, units: list[Unit], job: asyncio.Future[None]) -> None:
+    def _committed(self, units: list[WaitingRequest], job: asyncio.Future[None]) -> None:
         error = job.exception()
         if error is not None or self.failure:
             self.fail(error or StoreFailed(self.failure), units)
@@ -242,7 +251,7 @@ class GroupCommit:
         self._metrics.commit(perf_counter() - self._began, len(units))
         self._finish(units)
 
-    def fail(self, error: BaseException, units: Sequence[Unit] = ()) -> None:
+    def fail(self, error: BaseException, units: Sequence[WaitingRequest] = ()) -> None:
         """Refuse everything from now on, with the first reason."""
         if not self.failure:
             self.failure = str(error) or type(error).__name__
@@ -252,7 +261,7 @@ class GroupCommit:
         for unit in waiting:
             unit.commit.settle(None, StoreFailed(self.failure))
 
-    def _finish(self, units: list[Unit], outcomes: Iterable[CommitResult] = repeat(_DONE)) -> None:
+    def _finish(self, units: list[WaitingRequest], outcomes: Iterable[CommitResult] = repeat(_DONE)) -> None:
         for (_, _, commit, _), outcome in zip(units, outcomes, strict=False):
             commit.settle(outcome)
         self._is_running = self._is_wanted()

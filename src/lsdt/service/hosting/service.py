@@ -25,7 +25,7 @@ from lsdt.service.keys import KeyRing, remove_keys_of
 from lsdt.service.metrics import Metrics
 from lsdt.service.requests import Guard
 from lsdt.service.stopping_forecast import StoppingForecasts
-from lsdt.storage import Store, checked_name, now, open_store
+from lsdt.storage import UNITS, Store, checked_name, now, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +61,7 @@ class Service:
         self.settings = settings
         self.store: Store = self.opened_store()
         try:
-            self.store.check_notes(but=_ANSWERS)
+            self.store.check_notes(but=(_ANSWERS, UNITS))
             self._key = self._decision_key()
             self.keys = KeyRing(self.store)
             self.hosted: dict[str, HostedExperiment] = {}

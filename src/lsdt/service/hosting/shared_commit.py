@@ -16,15 +16,15 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent import Batch, SharedJournal, insert_batch
+from lsdt.agent import Batch, SharedJournal, insert_batch, insert_units
 from lsdt.errors import StoreFailed
-from lsdt.service.hosting.group_commit import CommitResult, GroupCommit, Unit, lease_of
+from lsdt.service.hosting.group_commit import CommitResult, GroupCommit, WaitingRequest, lease_of
 from lsdt.storage import CLOSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lsdt.agent import Agent
+    from lsdt.agent import Agent, UnitNote
     from lsdt.service.metrics import Metrics
     from lsdt.storage import Entry, Event, Lease, Store
 
@@ -119,7 +119,7 @@ class SharedCommit(GroupCommit):
         job.add_done_callback(partial(self._written, units, agents))
 
     def _write(
-        self, units: list[Unit], agents: list[Agent], needs: list[tuple[SharedJournal, int]]
+        self, units: list[WaitingRequest], agents: list[Agent], needs: list[tuple[SharedJournal, int]]
     ) -> _Written:
         """Write a group, and read what is new; runs in the thread."""
         store, reserved = self._store, []
@@ -132,7 +132,9 @@ class SharedCommit(GroupCommit):
             outcomes, reserved, store.read_new([_journal(agent).cursor for agent in agents], _BATCH)
         )
 
-    def _written(self, units: list[Unit], agents: list[Agent], job: asyncio.Future[_Written]) -> None:
+    def _written(
+        self, units: list[WaitingRequest], agents: list[Agent], job: asyncio.Future[_Written]
+    ) -> None:
         error = job.exception()
         if error is None:
             written = job.result()
@@ -147,12 +149,16 @@ class SharedCommit(GroupCommit):
                 return
         self.fail(error, units)
 
-    def _take(self, written: _Written, units: list[Unit], agents: list[Agent]) -> None:
+    def _take(self, written: _Written, units: list[WaitingRequest], agents: list[Agent]) -> None:
         """Apply what was read, after decisions that another replica made already are released."""
         for journal, first, n in written.reserved:
             journal.add_numbers(first, n)
         for unit, outcome in zip(units, written.outcomes, strict=True):
-            if outcome.stored is not None and unit.agent is not None and unit.batch is not None:
+            for token, value in outcome.assigned:
+                assert unit.agent is not None
+                _journal(unit.agent).settle_unit(token, value)
+            is_written = outcome.stored is None and not outcome.is_taken
+            if not is_written and unit.agent is not None and unit.batch is not None:
                 unit.agent.release(unit.batch.events)
         self._is_behind = any(len(entries) == _BATCH for entries in written.entries)
         self._is_look = self._is_look or self._is_behind
@@ -160,7 +166,7 @@ class SharedCommit(GroupCommit):
             if entries:
                 self._apply(agent, entries)
 
-    def fail(self, error: BaseException, units: Sequence[Unit] = ()) -> None:
+    def fail(self, error: BaseException, units: Sequence[WaitingRequest] = ()) -> None:
         """Refuse everything from now on; the service logs it when it begins to recover."""
         self.failure = str(error) or type(error).__name__
         super().fail(error, units)
@@ -174,31 +180,59 @@ def _journal(agent: Agent) -> SharedJournal:
     return agent.journal
 
 
-def has_events(unit: Unit) -> bool:
+def has_events(unit: WaitingRequest) -> bool:
     """Return whether a request has events or a snapshot to write."""
     return unit.batch is not None and any(unit.batch)
 
 
-def write_units(store: Store, units: Sequence[Unit]) -> list[CommitResult]:
+def write_units(store: Store, units: Sequence[WaitingRequest]) -> list[CommitResult]:
     """Insert what requests have to be kept into the open transaction, and say what was new.
 
-    Two replicas never wait for each other in a ring: notes come first and in the order of their keys, then
-    experiments in the order of their names, in each the ends of decisions in the order of their numbers.
+    Two replicas never wait for each other in a ring: units come first, then notes, each in the order of their
+    keys; then experiments in the order of their names, in each the ends of decisions in the order of their
+    numbers.
     """
-    stored = _write_notes(store, units)
+    assigned, taken = _write_assignments(store, units)
+    stored = _write_notes(store, units, taken)
     n_repeats = [0] * len(units)
     by_lease: dict[Lease, list[int]] = defaultdict(list)
     for at, unit in enumerate(units):
-        if unit.agent is not None and has_events(unit) and at not in stored:
+        if unit.agent is not None and has_events(unit) and at not in stored and at not in taken:
             by_lease[lease_of(unit.agent)].append(at)
     for lease in sorted(by_lease, key=lambda lease: lease.name):
         _write_events(lease, units, by_lease[lease], n_repeats)
-    return [CommitResult(n_repeats[at], stored.get(at)) for at in range(len(units))]
+    return [
+        CommitResult(n_repeats[at], stored.get(at), at in taken, assigned.get(at, ()))
+        for at in range(len(units))
+    ]
 
 
-def _write_notes(store: Store, units: Sequence[Unit]) -> dict[int, bytes]:
+def _write_assignments(
+    store: Store, units: Sequence[WaitingRequest]
+) -> tuple[dict[int, list[tuple[bytes, bytes]]], set[int]]:
+    """Insert the arms of units that asked, and return what the store has of them, by place of the request.
+
+    The second answer has the requests that are to ask again, as another replica was faster.
+    """
+    gathered: dict[SharedJournal, list[tuple[int, UnitNote]]] = defaultdict(list)
+    for at, unit in enumerate(units):
+        if unit.agent is not None and unit.batch is not None and unit.batch.units:
+            gathered[_journal(unit.agent)] += [(at, note) for note in unit.batch.units]
+    assigned: dict[int, list[tuple[bytes, bytes]]] = defaultdict(list)
+    taken: set[int] = set()
+    for journal in sorted(gathered, key=lambda journal: journal.units.scope):
+        notes = gathered[journal]
+        found = insert_units(store, journal.units.scope, [note for _, note in notes])
+        for at, note in notes:
+            assigned[at].append((note.token, found.get(note.number, note.value)))
+            if note.number in found:
+                taken.add(at)
+    return assigned, taken
+
+
+def _write_notes(store: Store, units: Sequence[WaitingRequest], taken: set[int]) -> dict[int, bytes]:
     """Insert the notes of a group; return what is kept already, by the place of the unit."""
-    noted = [(at, unit.note) for at, unit in enumerate(units) if unit.note is not None]
+    noted = [(at, unit.note) for at, unit in enumerate(units) if unit.note is not None and at not in taken]
     if not noted:
         return {}
     stored = {}
@@ -212,7 +246,9 @@ def _write_notes(store: Store, units: Sequence[Unit]) -> dict[int, bytes]:
     return stored
 
 
-def _write_events(lease: Lease, units: Sequence[Unit], places: list[int], n_repeats: list[int]) -> None:
+def _write_events(
+    lease: Lease, units: Sequence[WaitingRequest], places: list[int], n_repeats: list[int]
+) -> None:
     """Insert the events of one experiment, and its snapshots; count the repeats of each unit."""
     gathered: list[tuple[int, Event]] = []
 

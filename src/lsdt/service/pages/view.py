@@ -10,7 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from lsdt.errors import LsdtError
-from lsdt.service.routes import best_arm
+from lsdt.service.routes import best_arm, lift
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +58,7 @@ def overview(hosted: HostedExperiment) -> dict[str, Any]:
         "called": lambda arm: called(agent.side, arm),
         "rows": _best_rows(best),
         "rate": _rate(hosted),
+        "lift": _lift(hosted),
         "line": _line(agent.side, frame, None if best is None else best.arm),
         "out": [
             {"arm": arm, "link": arm_link(hosted.name, arm), "status": status}
@@ -68,6 +69,15 @@ def overview(hosted: HostedExperiment) -> dict[str, Any]:
         "expired": hosted.activity.n_expired(),
         "log": log_rows(hosted),
     }
+
+
+def _lift(hosted: HostedExperiment) -> dict[str, Any] | None:
+    """Return the lift of the arm with the highest mean over the control; None without a control."""
+    try:
+        found = lift(hosted)
+    except LsdtError:  # no arm has a floor or a holdout, or several have, or means may change
+        return None
+    return {"control": found.control, "first": found.arms[0] if found.arms else None}
 
 
 def arm_link(name: str, arm: Any) -> str:

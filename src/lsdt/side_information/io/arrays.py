@@ -12,6 +12,7 @@ from lsdt.errors import InvalidInput
 from lsdt.kernel import checksum
 from lsdt.side_information import SideInformation
 from lsdt.side_information.arms import ArmNames, with_stored_titles
+from lsdt.side_information.beaten import beaten_of_list
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, frozen
 from lsdt.side_information.layouts.ranges import frozen_ranges, join_ranges
 from lsdt.side_information.layouts.reveal import layer_from_dict
@@ -41,6 +42,8 @@ def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
     }
     if side._names.titles is not None:
         about["titles"] = list(side._names.titles)
+    if side.beaten is not None:
+        about["beaten"] = side.beaten.to_list()
     if isinstance(store, WindowStore):
         windows = store.windows
         about |= {
@@ -80,7 +83,7 @@ def side_of_arrays(arrays: Arrays, about: dict[str, Any]) -> SideInformation:
         store = _pairs(arrays, n_arms, names).with_ranges(_ranges(arrays, n_arms, names))
     side = SideInformation._of(store, names, about["epsilon"])
     side._check_ranges()
-    return side
+    return side._with_source(None, (), beaten_of_list(about.get("beaten"), n_arms))
 
 
 def _ranges(arrays: Arrays, n_arms: int, names: ArmNames) -> PairRanges | None:

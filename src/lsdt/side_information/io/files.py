@@ -2,9 +2,9 @@
 
 Both have columns ``a``, ``b``, ``relation``, and ``threshold`` where thresholds are distinct, ``low`` and
 ``high`` where there are ranges, or ``arm``, ``mean`` when the information is implicit. What columns cannot
-hold (that the information is complete, its epsilon, the recipe of implicit information) is a small JSON
-object: Parquet's schema metadata, or the first line ``# lsdt {...}`` of a CSV file. It also has a checksum of
-the content, which loading compares; files from elsewhere have none.
+hold (that the information is complete, its epsilon, beaten arms, the recipe of implicit information) is a
+JSON object: Parquet's schema metadata, or the first line ``# lsdt {...}`` of a CSV file. It also has a
+checksum of the content, which loading compares; files from elsewhere have none.
 
 Damage must not make our own file look like one from elsewhere, whose completeness and epsilon are unknown. So
 a mark with one wrong letter in a CSV file counts as damaged, not as missing. The file also ends with a line
@@ -23,6 +23,7 @@ from lsdt._files import checked_path, replace_file
 from lsdt._validation import checked_flag, checked_texts, is_number
 from lsdt.errors import InvalidFile, InvalidInput, TooLarge, listed, suggest
 from lsdt.side_information.arms import with_stored_titles
+from lsdt.side_information.beaten import beaten_of_list
 from lsdt.side_information.io import parquet
 from lsdt.side_information.io.columns import arms_and_pairs, integers_from_text
 from lsdt.side_information.io.content_checksum import content_checksum, source_of
@@ -51,6 +52,7 @@ _ABOUT = (
     "scale",
     "titles",
     "fingerprint",
+    "beaten",
     "threshold",
     "layers",
     CHECKSUM,
@@ -162,7 +164,8 @@ def _built(
         renamed = _rename_columns(table, columns, complete or about.get("complete"))
         side = _from_pairs(renamed, about, complete, source)
     named = side._with_names(with_stored_titles(side._names, about))
-    return named._with_source(_scale(about), _fingerprint(about))
+    beaten = beaten_of_list(about.get("beaten"), side.n_arms)
+    return named._with_source(_scale(about), _fingerprint(about), beaten)
 
 
 def _scale(about: dict[str, Any]) -> tuple[float, float] | None:

@@ -1,1 +1,1 @@
-"""Where side information comes from: known means, `features` of arms, `groups`, or a `merge` of several."""
+"""Where side information comes from: means, `features`, `groups`, `experiments`, `orders`, or a `merge`."""

@@ -13,6 +13,7 @@ from lsdt._validation import check_kind, checked_list, checked_texts, checked_wo
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted
 from lsdt.kernel import require_memory
 from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.beaten import joined
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.ranges import join_ranges
 from lsdt.side_information.layouts.stores import known_store
@@ -46,7 +47,7 @@ def merge(
 
     The arms are those of all sources, matched by id, in the order in which they first appear. Sources without
     ids must have the same number of arms. A relation is known if any source knows it; ranges of the
-    same pair are intersected.
+    same pair are intersected. Arms that are beaten in any source are beaten; the risks of the sources add up.
 
     Parameters
     ----------
@@ -62,8 +63,9 @@ def merge(
     Returns
     -------
     SideInformation
-        Its ``evidence`` is a `MergeReport`: what every source contributed, and the contradictions. Its scale
-        is that of the sources from ratings; the others are assumed to be on the same scale.
+        Its ``evidence`` is a `MergeReport`: what every source contributed, the contradictions, and the
+        probability that a relation is wrong, which is the sum of those of the sources. Its scale is that of
+        the sources from ratings; the others are assumed to be on the same scale.
 
     Raises
     ------
@@ -113,7 +115,13 @@ def merge(
         titles |= source.titles or {}
     side = side.with_titles(titles) if titles else side
     marks = tuple(dict.fromkeys(mark for source in sources for mark in source.fingerprint))
-    return side._with_source(_common_scale(sources, labels), marks)
+    beaten = joined(
+        [
+            None if source.beaten is None else source.beaten.renumbered(place)
+            for source, place in zip(sources, places, strict=True)
+        ]
+    )
+    return side._with_source(_common_scale(sources, labels), marks, beaten)
 
 
 def _common_scale(sources: list[SideInformation], labels: list[str]) -> tuple[float, float] | None:
@@ -347,6 +355,12 @@ class Source(NamedTuple):
         """Number of its similar and dissimilar pairs."""
         return self.n_similar + self.n_dissimilar
 
+    @property
+    def risk(self) -> float | None:
+        """The probability that any of its relations is wrong; None if it states none."""
+        risk: float | None = getattr(self.evidence, "risk", None)
+        return risk
+
     def __str__(self) -> str:
         text = (
             f"{self.name}: {counted(self.n_pairs, 'pair')} ({self.n_similar:,} similar, "
@@ -434,6 +448,36 @@ class MergeReport:
     _arm_ids: tuple[ArmId, ...] | None = field(repr=False)
 
     @property
+    def risk(self) -> float | None:
+        """The probability that any relation of the sources that state one is wrong: the sum of theirs.
+
+        None if no source states one. Relations of the other sources are assumed to be right.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> rows = {"arm": ["a", "b", "c"], "mean": [.2, .3, .5], "se": [.02, .02, .02]}
+        >>> past, sizes = lsdt.from_experiments(rows), lsdt.from_order(["a", "b", "c"])
+        >>> side = lsdt.merge([past, lsdt.from_experiments(rows, confidence=.99), sizes])
+        >>> round(side.evidence.risk, 6)
+        0.06
+        """
+        known = [source.risk for source in self.sources if source.risk is not None]
+        return min(sum(known), 1.0) if known else None
+
+    def risk_text(self) -> str:
+        """Return the risk as text: what adds up to it, and which sources are assumed to be right."""
+        if self.risk is None:
+            return ""
+        stated = [f"{source.name} {source.risk:.3g}" for source in self.sources if source.risk is not None]
+        trusted = [source.name for source in self.sources if source.risk is None]
+        what = "a relation is wrong"
+        if any(getattr(source.evidence, "beaten", None) is not None for source in self.sources):
+            what += ", or the best arm called beaten,"
+        text = f"{what} with probability at most {self.risk:.3g}: {' + '.join(stated)}"
+        return f"{text}; assumed right: {', '.join(trusted)}" if trusted else text
+
+    @property
     def n_contradictions(self) -> int:
         """How many pairs one source calls similar and another dissimilar."""
         return len(self._disputed.pairs)
@@ -486,11 +530,12 @@ class MergeReport:
 
     def __str__(self) -> str:
         many = f"{counted(len(self.sources), 'source')}, {counted(self.n_pairs, 'pair')}, "
+        risk = [self.risk_text()] if self.risk is not None else []
         if not self.n_contradictions:
-            return "\n  ".join([many + "no contradiction", *map(str, self.sources)])
+            return "\n  ".join([many + "no contradiction", *map(str, self.sources), *risk])
         head = many + counted(self.n_contradictions, "contradiction") + _TAKEN[self.on_conflict]
         lines = self.contradictions_text().splitlines()[1:]
-        return "\n".join([head, *(f"  {source}" for source in self.sources), *lines])
+        return "\n".join([head, *(f"  {each}" for each in (*self.sources, *risk)), *lines])
 
     def _repr_html_(self) -> str:
         from lsdt.side_information.card import merge_report_card

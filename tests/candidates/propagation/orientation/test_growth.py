@@ -186,7 +186,7 @@ def orders_of(side):
 
 
 @pytest.mark.large
-@pytest.mark.usefixtures("alone")
+@pytest.mark.usefixtures("alone", "always_compiled")
 @pytest.mark.parametrize(("n_arms", "share"), [(60, 0.25), (100, 0.5), (200, 0.15)])
 def test_exact_on_random_graphs(n_arms, share, thorough):
     for seed in range(20 if thorough else 1):

@@ -8,6 +8,18 @@ why an arm is out.
 from lsdt.candidates.propagation.orientation.growth import Orientation, orient
 from lsdt.candidates.propagation.orientation.growth_kernel import connected_parts
 from lsdt.candidates.propagation.orientation.growth_log import Log
-from lsdt.candidates.propagation.orientation.proofs import explain_both_reflections, explain_model
+from lsdt.candidates.propagation.orientation.proofs import (
+    explain_both_reflections,
+    explain_model,
+    explain_top_by_log,
+)
 
-__all__ = ["Log", "Orientation", "connected_parts", "explain_both_reflections", "explain_model", "orient"]
+__all__ = [
+    "Log",
+    "Orientation",
+    "connected_parts",
+    "explain_both_reflections",
+    "explain_model",
+    "explain_top_by_log",
+    "orient",
+]

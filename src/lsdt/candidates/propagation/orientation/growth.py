@@ -390,7 +390,7 @@ class Grower:
         return bool(self.size(number) >= _WHOLE * self.pairs[part])
 
 
-def _shuffled(n_arms: int, seed: int) -> NDArray[np.int64]:
+def shuffled(n_arms: int, seed: int) -> NDArray[np.int64]:
     """Return all arms in a shuffled order, cached if they are few."""
     if n_arms <= _FEW_ARMS:
         return _shuffled_few(n_arms, seed)
@@ -423,7 +423,7 @@ def orient(
     grower = Grower(codes, effort, is_over)
     n_arms = grower.n_arms
     none_marked = np.zeros(n_arms, bool)
-    grower.grow_all(_shuffled(n_arms, seed))
+    grower.grow_all(shuffled(n_arms, seed))
     n_pairs = len(grower.codes.dissimilar) // 2
     if grower.contradiction >= 0:
         wrong = grower.part_of(grower.contradiction)

@@ -21,6 +21,7 @@ import numpy as np
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
 from lsdt.candidates.propagation.orientation.growth import Grower, GrowthEffort, codes_of, never
 from lsdt.candidates.propagation.orientation.reflections import Reflection
+from lsdt.candidates.top.above import bounds_of_reflection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -103,6 +104,43 @@ class Log:
             if all(chains):
                 return chains
         return []
+
+    def top_ends(self, arm: int, top: int) -> list[tuple[Way, ...]]:
+        """Return the last chains of the argument that `top` arms lie above one; empty if there are none.
+
+        Without ranges: up from the arm to so many above it, then up to it from so many below. With ranges: up
+        to so many in each reflection of a class, or around a contradictory cycle. One reflection is enough if
+        its chains need only class 1.
+        """
+        for chosen in self.grower.rounds() or [[]]:
+            reflections = [
+                Reflection(self.codes, self.grower.classes, chosen, sign)
+                for sign in ((1, -1) if chosen else (1,))
+            ]
+            if not len(self.codes.signed):
+                ups = [self._ways_up(arm, one, top) for one in reflections]
+                if all(ups):
+                    signs = reflections[0].signs
+                    down = [[way.end for way in ways[::-1]] + [arm] for ways in ups[-1]]
+                    return ups[0] + [self._links(arms, signs, _NO_END, True) for arms in down]
+                continue
+            circles = [self._circle(one) for one in reflections]
+            chains = [
+                [circle] if circle else self._ways_up(arm, one, top)
+                for circle, one in zip(circles, reflections, strict=True)
+            ]
+            sure = next((one for one in chains if len(one) == top and all(map(self._is_sure, one))), None)
+            if sure is not None:
+                return sure
+            if all(chains):
+                return [ways for one in chains for ways in one]
+        return []
+
+    def _ways_up(self, arm: int, reflection: Reflection, top: int) -> list[tuple[Way, ...]]:
+        """Return chains from an arm to `top` arms strictly above it in a reflection; empty for fewer."""
+        bounds = bounds_of_reflection(reflection)
+        paths = [[arm, *bounds.others[path].tolist()] for path in bounds.paths_above(arm, top)]
+        return [self._links(path, reflection.signs, _NO_END, True) for path in paths] * (len(paths) == top)
 
     def _is_sure(self, ways: tuple[Way, ...]) -> bool:
         k = self.grower.classes

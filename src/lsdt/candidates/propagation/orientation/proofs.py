@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates.minimise import Budget, fewest
-from lsdt.candidates.proofs import Explanation, Link, Step, best_means, derivation_text, legend
+from lsdt.candidates.proofs import (
+    Explanation,
+    Link,
+    Step,
+    best_means,
+    derivation_text,
+    legend,
+    names_of,
+)
 from lsdt.candidates.propagation.closure_kernel import place_below
 from lsdt.candidates.propagation.derivation import (
     Graph,
@@ -98,6 +106,42 @@ def explain_by_log(side: SideInformation, system: ConstraintSystem, arm: int, lo
         _steps_of_log(side, system, learnt, ends),
         _relations_of_log(system, learnt, ends),
     )
+
+
+def explain_top_by_log(
+    side: SideInformation, system: ConstraintSystem, arm: int, log: Log, top: int
+) -> Explanation:
+    """Explain by the growth of a class why `top` arms lie above one in every reflection of it."""
+    ends = log.top_ends(int(system.places(np.array([arm]))[0]), top)
+    if not ends:  # the growth is the same, so this is for relations that contradict one another
+        text = f"arm {side.label(arm)!r} cannot be among the best {top}; no step-by-step proof was found."
+        return Explanation(side, arm, False, text)
+    learnt = log.trace(ends)
+    steps, known = _steps_of_log(side, system, learnt, ends), _relations_of_log(system, learnt, ends)
+    pairs = pairs_of(system, known)
+    chains = [[int(system.arms[at]) for at in (ways[0].start, ways[-1].end)] for ways in ends]
+    groups = [chains] if len(chains) == top else [chains[:top], chains[top:]]
+    named = [
+        "the relations contradict one another"
+        if start == end
+        else f"{names_of(side, [one if one != arm else two for one, two in group])} lie above it"
+        for group in groups
+        for start, end in group[:1]
+    ]
+    why = " and, if a class of orders is reversed, ".join(named)
+    if len(known.links) == 0:
+        up, down = ([one if one != arm else two for one, two in group] for group in groups)
+        why = (
+            f"it lies between {names_of(side, up)} and {names_of(side, down)}, and the means may be reflected"
+        )
+    text = (
+        f"arm {side.label(arm)!r} cannot be among the best {top}: {why}. Let "
+        f"d(j) be how far arm j lies below some point{in_epsilons(side, system)}; {legend(steps)}:\n"
+        f"{derivation_text(steps, None)}"
+    )
+    relations = tuple(dict.fromkeys(relations_of(side, system, known)))
+    far = pairs[len(known.similar) :][: len(known.dissimilar)]
+    return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=relations)
 
 
 def _explained(

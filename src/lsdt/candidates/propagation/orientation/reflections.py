@@ -289,6 +289,21 @@ class Reflection:
         k.totals[0], k.size[number] = number, 1
         return True
 
+    def bounds_above(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return all bounds that count as arms i, arms j and codes: i lies at most that far above j."""
+        c, bits = self._codes, self._classes.bits
+        starts = c.similar_starts, c.dissimilar_starts, c.signed_starts
+        arms = np.concatenate([np.repeat(np.arange(len(self.levels)), np.diff(one)) for one in starts])
+        others = np.concatenate([c.similar, c.dissimilar, c.signed])
+        is_below = self.signs[np.abs(bits)] * bits < 0
+        near, far = (
+            np.broadcast_to(codes, len(row))
+            for codes, row in ((c.similar_codes, c.similar), (c.dissimilar_codes, c.dissimilar))
+        )
+        codes = np.concatenate([near, np.where(is_below, -far, kernel.FAR), c.signed_down])
+        known = codes < kernel.FAR
+        return arms[known], others[known], codes[known]
+
     def depths(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return lower bounds, in quanta, on how far arms lie below the best."""
         return np.asarray(-((self.levels[places] + 1) >> 1))

@@ -1,0 +1,201 @@
+"""Units, such as users, that keep their arm.
+
+A unit is assigned an arm when it first asks. Which decisions belong to the same unit is in the log: a later
+decision names the number of the unit's first one. *Who* the unit is, is not. That is in a table beside the
+log, under a hash with a secret key, written in the same transaction as the ask; a primary key makes sure that
+a unit has one row. So a unit can be erased without a change to the log, whose checksums stay valid.
+
+An agent without a store has the table in memory (and in its snapshots), about 200 bytes a unit. With a store,
+rows are read when they are needed, and only the last `MOST_CACHED` units are kept in memory.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections import OrderedDict
+from hashlib import blake2b
+from secrets import token_bytes
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lsdt.errors import DamagedStore, InvalidInput
+from lsdt.storage import units_scope
+
+if TYPE_CHECKING:
+    from lsdt.side_information import ArmId
+    from lsdt.storage import Store
+
+MOST_CACHED = 1 << 17  # units kept in memory for a store: some 40 MB
+KEY_BYTES = 32
+_TOKEN = 8  # bytes: with 10^6 units two have the same hash, and share an arm, with probability 3 * 10^-8
+_LONGEST = 200  # characters of a unit's id: room for a UUID and a prefix
+_ROW = struct.Struct("<qqd")
+_KEY = "key"  # of the note that holds the secret
+
+
+class Assignment(NamedTuple):
+    """The arm of a unit.
+
+    Attributes
+    ----------
+    arm_id : str or int
+        The arm, by its id: extensions may give it another number.
+    number : int
+        The number of the unit's first decision.
+    time : int
+        When it was assigned, in microseconds since the epoch.
+    propensity : float or None
+        The probability with which it was.
+    """
+
+    arm_id: ArmId
+    number: int
+    time: int
+    propensity: float | None
+
+    def to_bytes(self) -> bytes:
+        """Return it as the value of a note."""
+        share = math.nan if self.propensity is None else self.propensity
+        return _ROW.pack(self.number, self.time, share) + json.dumps(self.arm_id).encode()
+
+
+class UnitNote(NamedTuple):
+    """A row to be written with an ask: the unit's hash, its value, the one it replaces, and the decision."""
+
+    token: bytes
+    value: bytes
+    instead: bytes | None
+    number: int
+
+
+def assignment_of(value: bytes) -> Assignment:
+    """Return the assignment of a note."""
+    try:
+        number, time, share = _ROW.unpack_from(value)
+        return Assignment(json.loads(value[_ROW.size :]), number, time, None if math.isnan(share) else share)
+    except (struct.error, ValueError):
+        raise DamagedStore("the arm of a unit cannot be read; restore the store from a backup") from None
+
+
+def checked_unit(unit: Any) -> str:
+    """Return the id of a unit, or say what is accepted."""
+    if not isinstance(unit, str) or not 1 <= len(unit) <= _LONGEST:
+        shown = unit if not isinstance(unit, str) else f"{len(unit)} characters"
+        raise InvalidInput(
+            f"a unit is a text of 1 to {_LONGEST} characters, such as 'user-17'; got {shown!r}"
+        )
+    return unit
+
+
+class UnitTable:
+    """The units of an agent without a store.
+
+    Parameters
+    ----------
+    key : bytes, optional
+        The secret of the hashes; by default a new one.
+
+    Attributes
+    ----------
+    rows : dict
+        What is known of every unit, as bytes, by its hash.
+    """
+
+    def __init__(self, key: bytes | None = None) -> None:
+        self.key = token_bytes(KEY_BYTES) if key is None else key
+        self.rows: dict[bytes, bytes] = {}
+
+    def token(self, unit: str) -> bytes:
+        """Return the hash that stands for a unit."""
+        data = unit.encode("utf-8", "surrogatepass")
+        return blake2b(data, digest_size=_TOKEN, key=self.key).digest()
+
+    def find(self, token: bytes) -> bytes | None:
+        """Return what is known of a unit."""
+        return self.rows.get(token)
+
+    def put(self, token: bytes, value: bytes) -> None:
+        """Remember the arm of a unit."""
+        self.rows[token] = value
+
+    def erase(self, token: bytes) -> bytes | None:
+        """Forget a unit, and return what was known of it."""
+        return self.rows.pop(token, None)
+
+
+class StoredUnits(UnitTable):
+    """The units of an agent in a store, of which the last ones asked for are kept in memory.
+
+    Parameters
+    ----------
+    store : Store
+        Where the units are.
+    number : int
+        The number of the experiment.
+    most : int
+        How many units are kept in memory.
+    """
+
+    def __init__(self, store: Store, number: int, most: int = MOST_CACHED) -> None:
+        self._store, self.scope, self._most = store, units_scope(number), most
+        self._key: bytes | None = None
+        self.rows: OrderedDict[bytes, bytes] = OrderedDict()
+        self._by_number: dict[int, bytes] = {}  # the units in memory, by their first decisions
+        self.unsure: set[bytes] = set()  # units of a shared log that another replica may have assigned
+
+    @property
+    def key(self) -> bytes:  # type: ignore[override]
+        """The secret of the hashes; the first agent that needs it makes it."""
+        if self._key is None:
+            kept = self._store.recall(self.scope, _KEY)
+            if not kept:
+                self._store.remember(self.scope, _KEY, token_bytes(KEY_BYTES))
+                self._store.commit()
+                kept = self._store.recall(self.scope, _KEY)
+            self._key = kept[_KEY]
+        return self._key
+
+    def find(self, token: bytes) -> bytes | None:
+        """Return what is known of a unit, here or in the store."""
+        known = self.rows.get(token)
+        if known is not None:
+            self.rows.move_to_end(token)
+            return known
+        known = self._store.recall(self.scope, token.hex()).get(token.hex())
+        if known is not None:
+            self.put(token, known)
+        return known
+
+    def cached(self, token: bytes) -> bytes | None:
+        """Return what is known of a unit in memory."""
+        return self.rows.get(token)
+
+    def put(self, token: bytes, value: bytes) -> None:
+        """Remember the arm of a unit; forget the one that was asked for longest ago."""
+        self.drop(token)
+        self.rows[token] = value
+        self._by_number[_ROW.unpack_from(value)[0]] = token
+        if len(self.rows) > self._most:
+            self.drop(next(iter(self.rows)))
+
+    def erase(self, token: bytes) -> bytes | None:
+        """Remove a unit from the store and from memory, and return what was known of it."""
+        known = self.find(token)
+        self.drop(token)
+        if known is not None:
+            self._store.forget(self.scope, token.hex())
+        return known
+
+    def drop(self, token: bytes) -> None:
+        """Forget a unit here; the store is asked again."""
+        value = self.rows.pop(token, None)
+        if value is not None:
+            self._by_number.pop(_ROW.unpack_from(value)[0], None)
+        self.unsure.discard(token)
+
+    def drop_erased(self, number: int) -> None:
+        """Forget the unit with this first decision, which another replica erased."""
+        token = self._by_number.get(number)
+        if token is not None:
+            self.drop(token)

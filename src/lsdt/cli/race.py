@@ -1,0 +1,205 @@
+"""``lsdt race``: try arms on the same examples until the best one is known."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsdt.cli.identify import NOT_KNOWN
+from lsdt.cli.log_options import add_log_options, read_ratings
+from lsdt.cli.terminal import escape
+from lsdt.cli.titles import Titles
+from lsdt.errors import InvalidFile, InvalidInput, counted
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from lsdt.identification import RaceResult
+    from lsdt.ratings import RatingLog
+    from lsdt.side_information import SideInformation
+
+_DESCRIPTION = """\
+Try arms on the same examples, drop those that are beaten, and stop when it is known which arm is the best.
+
+With --evaluate, a command is run for each arm and example: {arm} and {example} in it stand for a line of
+--arms and of --examples, and the last line that it prints is the score. It is run without a shell. With LOG,
+scores that were recorded are raced: users are the examples, items the arms, ratings the scores. This
+answers how many evaluations it would take."""
+
+_EPILOG = """\
+examples:
+  lsdt race --arms prompts.txt --examples questions.txt --evaluate './score.sh {arm} {example}' --jobs 8
+  lsdt race --arms prompts.txt --examples questions.txt --evaluate './score.sh {arm} {example}' --budget 2000
+  lsdt race scores.csv --user question --item prompt --rating score --tolerance .02
+  lsdt race scores.csv --side side.parquet --json
+
+exit codes: 0 known, 1 not known within the budget and the examples, 2 bad argument, bad rows or a score that
+is none, 3 bad file, 4 relations contradict, 6 too large, 70 an error of lsdt itself, 130 interrupted"""
+
+_MOST_LISTED = 20  # arms printed; chosen by eye to fit a terminal
+
+
+def add_to(commands: Any, name: str) -> None:
+    """Add the parser of this command."""
+    parser = commands.add_parser(
+        name,
+        help="try arms on the same examples until the best is known",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+    )
+    add_log_options(parser, optional=True)
+    parser.add_argument("--arms", metavar="FILE", help="the arms, one a line (with --evaluate)")
+    parser.add_argument("--examples", metavar="FILE", help="the examples, one a line (with --evaluate)")
+    parser.add_argument(
+        "--evaluate", metavar="COMMAND", help="a command that prints the score of {arm} on {example}"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="evaluations that run at the same time (default 1)"
+    )
+    parser.add_argument(
+        "--side", metavar="FILE", help="side information: arms that it excludes are not tried"
+    )
+    parser.add_argument(
+        "--delta", type=float, default=0.05, help="accepted probability of a wrong answer (default 0.05)"
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        default=0.0,
+        help="how far below the best mean that of the arm found may be, on the scale of scores (default 0)",
+    )
+    parser.add_argument("--budget", type=int, metavar="N", help="the largest number of evaluations")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from lsdt.identification import race
+
+    side = None if options.side is None else _loaded(options.side)
+    given = {name: getattr(options, name) for name in ("delta", "tolerance", "budget", "jobs", "seed")}
+    if options.evaluate is not None:
+        if options.log is not None:
+            raise InvalidInput("a race is on LOG, or on --arms and --examples with --evaluate; got both")
+        if options.arms is None or options.examples is None:
+            raise InvalidInput("--evaluate needs --arms and --examples, a file with one a line each")
+        scale = (0.0, 1.0) if options.scale is None else tuple(options.scale)
+        arms, examples = _lines(options.arms, "--arms"), _lines(options.examples, "--examples")
+        found = race(arms, _command(options.evaluate), examples, side=side, scale=scale, **given)
+    elif options.log is None:
+        raise InvalidInput("give LOG, or --arms, --examples and --evaluate; lsdt race --help has examples")
+    else:
+        log = read_ratings(options)
+        scale = log.low, log.high
+        found = race(log.item_ids, _recorded(log), range(log.n_users), side=side, scale=scale, **given)
+    if options.json:
+        print(json.dumps(_as_json(found), indent=2))
+    else:
+        _print(found, Titles(options.titles))
+    return 0 if found.stop else NOT_KNOWN
+
+
+def _loaded(path: str) -> SideInformation:
+    from lsdt.side_information import load
+
+    return load(path)
+
+
+def _lines(path: str, option: str) -> list[str]:
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidFile(f"{option}: cannot read {path!r}: {error}") from None
+    found = [line.strip() for line in lines if line.strip()]
+    if not found:
+        raise InvalidFile(f"{option}: {path!r} has no lines")
+    return found
+
+
+def _recorded(log: RatingLog) -> Callable[[Any, int], float | None]:
+    """Return a function that looks the rating of an item by a user up."""
+    place = {item: at for at, item in enumerate(log.item_ids)}
+    starts, items, ratings = log.starts, log.items, log.ratings
+    rows: dict[int, dict[int, float]] = {}
+
+    def evaluate(item: Any, user: int) -> float | None:
+        row = rows.get(user)
+        if row is None:
+            mine = slice(starts[user], starts[user + 1])
+            row = dict(zip(items[mine].tolist(), ratings[mine].tolist(), strict=True))
+            rows.clear()  # one user after the other
+            rows[user] = row
+        return row.get(place[item])
+
+    return evaluate
+
+
+def _command(text: str) -> Callable[[str, str], float]:
+    """Return a function that runs a command and takes the last line that it prints as the score."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise InvalidInput(f"--evaluate {text!r} cannot be read: {error}") from None
+    if not words or "{arm}" not in text or "{example}" not in text:
+        raise InvalidInput(
+            "--evaluate must name a command and where the arm and the example go, such as './score.sh {arm} "
+            f"{{example}}'; got {text!r}"
+        )
+
+    def evaluate(arm: str, example: str) -> float:
+        values = {"{arm}": arm, "{example}": example}
+        # One pass, so that braces inside an arm or an example are left alone.
+        filled = [re.sub("{arm}|{example}", lambda found: values[found[0]], word) for word in words]
+        try:
+            done = subprocess.run(filled, capture_output=True, text=True, check=False)
+        except OSError as error:
+            raise InvalidInput(f"--evaluate cannot run {words[0]!r}: {error.strerror or error}") from None
+        said = f"--evaluate on arm {arm!r} and example {example!r}"
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["it printed no message"])[-1]
+            raise InvalidInput(f"{said} failed with exit code {done.returncode}: {last}")
+        last = (done.stdout.strip().splitlines() or [""])[-1]
+        try:
+            return float(last)
+        except ValueError:
+            raise InvalidInput(f"{said} printed {last!r}; its last line must be a score") from None
+
+    return evaluate
+
+
+def _as_json(found: RaceResult) -> dict[str, Any]:
+    frame = found.to_frame().astype(object)
+    rows = frame.where(frame.notna(), None).to_dict(orient="records")
+    return {
+        "arm": found.arm_id,
+        "known": found.stop,
+        "left": found.left,
+        "delta": found.delta,
+        "tolerance": found.tolerance,
+        "evaluations": found.tries,
+        "examples": found.examples,
+        "text": found.text,
+        "arms": rows,
+    }
+
+
+def _print(found: RaceResult, titles: Titles) -> None:
+    name = escape(titles.show(found.arm_id))
+    frame = found.to_frame().set_index("arm")
+    print(f"arm         {name}, {'known' if found.stop else 'the best guess'}")
+    print(f"examples    {found.examples:,}")
+    print(f"evaluations {found.tries:,}")
+    print(f"left        {len(found.left):,} of {counted(len(frame), 'arm')}, the best first:")
+    for arm in found.left[:_MOST_LISTED]:
+        mean = float(frame["mean"][arm])
+        about = "not tried" if math.isnan(mean) else f"mean {mean:.4g}"
+        print(f"            {escape(titles.show(arm))}: {about}")
+    if len(found.left) > _MOST_LISTED:
+        print(f"            and {len(found.left) - _MOST_LISTED:,} more")
+    print(f"note        {escape(found.text)}")

@@ -1,0 +1,113 @@
+"""Tables with a row per arm: any dataframe, a list of dicts, or a dict of columns, read as named columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt._validation import checked_list, is_number
+from lsdt.errors import InvalidInput, listed, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.arms import ArmId
+
+
+def table_columns(rows: Any, what: str) -> dict[str, list[Any]]:
+    """Return the columns of a table by name; `what` says in errors what the table is.
+
+    Examples
+    --------
+    >>> table_columns([{"arm": "tea", "mean": .5}, {"arm": "cola", "mean": .25}], "experiments")
+    {'arm': ['tea', 'cola'], 'mean': [0.5, 0.25]}
+    """
+    if isinstance(rows, Mapping):
+        columns = {str(name): checked_list(column, str(name), "values") for name, column in rows.items()}
+    elif isinstance(rows, (list, tuple)):
+        columns = _columns_of_dicts(rows, what)
+    else:
+        columns = _columns_of_frame(rows, what)
+    lengths = {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InvalidInput(f"the columns of {what} must have one length; got {lengths}")
+    if not columns or not next(iter(lengths.values())):
+        raise InvalidInput(f"{what} must have at least one row; got none")
+    return columns
+
+
+def _columns_of_dicts(rows: Any, what: str) -> dict[str, list[Any]]:
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise InvalidInput(
+                f"{what} must be a dataframe, a dict of columns or a list of dicts; row {number} is {row!r}"
+            )
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {str(name): [row.get(name) for row in rows] for name in names}
+
+
+def _columns_of_frame(rows: Any, what: str) -> dict[str, list[Any]]:
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(rows)
+    except TypeError:
+        raise InvalidInput(
+            f"{what} must be a dataframe, a dict of columns or a list of dicts; got {type(rows).__name__}"
+        ) from None
+    eager: Any = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    return {name: eager[name].to_list() for name in eager.columns}
+
+
+def take_column(columns: dict[str, list[Any]], name: str, what: str) -> list[Any]:
+    """Return a column, or say that it is missing."""
+    if name not in columns:
+        names = list(columns)
+        raise InvalidInput(
+            f"{what} has no column {name!r}; found {listed(names, name)}{suggest(name, names)}"
+        )
+    return columns[name]
+
+
+def take_numbers(columns: dict[str, list[Any]], name: str, what: str) -> NDArray[np.float64]:
+    """Return a column of finite numbers; an error names the row."""
+    values = take_column(columns, name, what)
+    for row, value in enumerate(values):
+        if not is_number(value) or not np.isfinite(float(value)):
+            raise InvalidInput(f"{name} must be a finite number; row {row} of {what} has {value!r}")
+    return np.array(values, np.float64)
+
+
+def take_ids(columns: dict[str, list[Any]], name: str, what: str) -> list[ArmId]:
+    """Return a column of ids, all text or all whole numbers; an error names the row."""
+    values = [
+        value.item() if isinstance(value, np.generic) else value for value in take_column(columns, name, what)
+    ]
+    kinds = {type(value) for value in values}
+    if not (kinds == {str} or kinds == {int}):
+        row = next(
+            row
+            for row, value in enumerate(values)
+            if type(value) is not type(values[0]) or type(value) not in (str, int)
+        )
+        raise InvalidInput(
+            f"{name} must be all text or all whole numbers; row {row} of {what} has {values[row]!r}"
+        )
+    return values
+
+
+def numbered(values: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
+    """Return the different values in order of appearance, and the number of each value among them.
+
+    Examples
+    --------
+    >>> numbered(["b", "a", "b"])
+    (['b', 'a'], array([0, 1, 0]))
+    """
+    index: dict[Any, int] = {}
+    numbers = np.array([index.setdefault(value, len(index)) for value in values], np.int64)
+    return list(index), numbers
