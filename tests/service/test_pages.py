@@ -16,10 +16,10 @@ import pandas as pd
 import pytest
 
 import lsdt
+from lsdt.service.attention import of_experiment, of_service, pending_growth
 from lsdt.service.hosting import HostedExperiment, Point, Service
 from lsdt.service.keys import add_key
 from lsdt.service.messages import AskRequest, Expiry
-from lsdt.service.pages.attention import of_experiment, of_service, pending_growth
 from lsdt.service.pages.view import _line, _ticks
 from lsdt.service.server import in_background
 from lsdt.service.settings import Settings
@@ -248,7 +248,7 @@ def test_decisions_that_will_expire_do_not_pile_up(expiry):
     for ago, pending in ((200.0, 10), (100.0, 100)):
         hosted.activity.sample(time.time() - ago, hosted.agent.side, pending, 0, pending)
     found = of_experiment(service, hosted, service.forecasts.of(hosted))
-    assert any("Ever more decisions" in each for each in found) == (expiry is None)
+    assert any("Ever more decisions" in each.text for each in found) == (expiry is None)
 
 
 def test_slow_commits_and_a_store_that_failed_are_said(tmp_path, monkeypatch):
@@ -257,10 +257,13 @@ def test_slow_commits_and_a_store_that_failed_are_said(tmp_path, monkeypatch):
         assert of_service(service) == []
         for _ in range(30):
             service.metrics.commit(0.5, 1)
-        assert "Commits are slow: of the last 30, one in twenty took 0.5 seconds" in of_service(service)[0]
+        assert (
+            "Commits are slow: of the last 30, one in twenty took 0.5 seconds" in of_service(service)[0].text
+        )
         service.commits.failure = "the disk is gone"
         assert (
-            "nothing is answered until the service is restarted: the disk is gone." in of_service(service)[0]
+            "nothing is answered until the service is restarted: the disk is gone."
+            in of_service(service)[0].text
         )
     finally:
         service.store.close()

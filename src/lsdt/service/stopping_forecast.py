@@ -99,8 +99,7 @@ class StoppingForecasts:
         with self._turn:
             began = thread_time()  # on a busy machine much less than what a clock shows
             try:
-                agent = hosted.agent
-                look.findings = Findings(stopping_forecast(agent), _conflict(hosted), *_drift(agent))
+                look.findings = findings_of(hosted)
             except Exception:
                 log.exception("cannot say how far an experiment is from stopping")
                 look.findings = Findings(messages.StoppingForecast(None, f"not available: {INTERNAL}"))
@@ -109,6 +108,16 @@ class StoppingForecasts:
             look.due = monotonic() + max(_SHORTEST, min(took, look.took) / _MOST_SHARE)
             look.took = took
             look.is_running = False
+
+    def compute(self, hosted: HostedExperiment) -> Findings:
+        """Return what is found of an experiment now; may take seconds, and one is computed at a time."""
+        with self._turn:
+            return findings_of(hosted)
+
+
+def findings_of(hosted: HostedExperiment) -> Findings:
+    """Return what is found of an experiment now."""
+    return Findings(stopping_forecast(hosted.agent), _conflict(hosted), *_drift(hosted.agent))
 
 
 def stopping_forecast(agent: Agent) -> messages.StoppingForecast:

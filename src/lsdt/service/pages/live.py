@@ -10,8 +10,8 @@ from weakref import WeakKeyDictionary
 from starlette.concurrency import run_in_threadpool
 
 from lsdt.service.answers import encode
+from lsdt.service.attention import of_experiment
 from lsdt.service.hosting import log_position
-from lsdt.service.pages.attention import of_experiment
 from lsdt.service.pages.view import overview
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from starlette.staticfiles import StaticFiles
 from lsdt import __version__
 from lsdt.errors import LsdtError
 from lsdt.service.answers import Refused
+from lsdt.service.attention import free_space, of_service
 from lsdt.service.event_log import as_row, entries
-from lsdt.service.pages.attention import free_space, of_service
 from lsdt.service.pages.live import Live
 from lsdt.service.pages.view import arm_link
 from lsdt.service.requests import COOKIE, is_same_site, read_body, read_head

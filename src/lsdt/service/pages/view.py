@@ -10,6 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from lsdt.errors import LsdtError
+from lsdt.service.attention import in_words
 from lsdt.service.routes import best_arm, lift
 
 if TYPE_CHECKING:
@@ -98,23 +99,6 @@ def _rate(hosted: HostedExperiment) -> dict[str, Any] | None:
 
 def _age(since: float | None) -> str:
     return "" if since is None else in_words(max(0.0, time() - since))
-
-
-def in_words(seconds: float) -> str:
-    """Return a stretch of time for people.
-
-    Examples
-    --------
-    >>> from lsdt.service.pages.view import in_words
-    >>> in_words(0.42), in_words(48.2), in_words(600), in_words(90_000)
-    ('0.4 s', '48 s', '10 min', '25 h')
-    """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    for unit, size in (("s", 1.0), ("min", 60.0), ("h", 3_600.0)):
-        if seconds < 100 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds / 86_400:.0f} days"
 
 
 def log_rows(hosted: HostedExperiment) -> list[dict[str, Any]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.service.pages.view import in_words
 from lsdt.storage import now
 
 if TYPE_CHECKING:
@@ -27,68 +26,80 @@ _WHAT_TO_DO = (
 )
 
 
-def of_service(service: Service) -> list[str]:
+class Concern(NamedTuple):
+    """Something to look at: a word for programs, and sentences for people."""
+
+    kind: str
+    text: str
+
+
+def of_service(service: Service) -> list[Concern]:
     """Return what is wrong with a service, whatever experiment one looks at."""
     return [*_store(service), *_disk(service.store), *_commits(service)]
 
 
-def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings) -> list[str]:
+def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings) -> list[Concern]:
     """Return what is wrong, for the page of an experiment."""
     told = of_service(service)
     if hosted.paused:
-        told.append("The experiment is paused and hands out no decisions; POST .../pause goes on.")
+        text = "The experiment is paused and hands out no decisions; POST .../pause goes on."
+        told.append(Concern("paused", text))
     if hosted.expiry is None:  # else they close by themselves, and grow until the first ones do
         growth = pending_growth(hosted.activity.history(), hosted.agent.n_pending, now() / 1e6)
         if growth:
-            told.append(growth + _WHAT_TO_DO)
+            told.append(Concern("pending", growth + _WHAT_TO_DO))
     if findings.conflict:
-        told.append(
+        text = (
             f"Relations contradict one another, so that fewer are used than there are: {findings.conflict}. "
             "Correct them, and send all again (POST .../extend)."
         )
-    return [*told, *findings.drift, *_blocked(hosted, findings.blocked)]
+        told.append(Concern("contradiction", text))
+    told += [Concern("drift", each) for each in findings.drift]
+    return [*told, *_blocked(hosted, findings.blocked)]
 
 
-def _blocked(hosted: HostedExperiment, blocked: Sequence[Blocked]) -> list[str]:
+def _blocked(hosted: HostedExperiment, blocked: Sequence[Blocked]) -> list[Concern]:
     """Return a sentence on arms whose oldest open decision may never be closed; an expiry closes it."""
     if not blocked or hosted.expiry is not None:
         return []
     first = blocked[0]
     others = f" {len(blocked) - 1:,} other arms are held up in the same way." if len(blocked) > 1 else ""
-    return [
+    text = (
         f"Decision {first.decision}, for {first.arm}, has had no reward for {in_words(first.seconds)}, and "
         f"the rewards of {first.plays:,} later plays of {first.arm} wait for it before they are searched for "
         f"a change of its mean.{others} Tell the rewards of such decisions, or cancel those that will have "
         "none (POST .../cancel); an experiment that has an expiry closes them by itself."
-    ]
+    )
+    return [Concern("blocked", text)]
 
 
-def _store(service: Service) -> list[str]:
+def _store(service: Service) -> list[Concern]:
     failure, following = service.commits.failure, service.following
     if following is not None and following.failure:
-        return [
-            f"The store cannot be read; what is shown is old, and it is tried again: {following.failure}."
-        ]
-    if not failure:
+        text = f"The store cannot be read; what is shown is old, and it is tried again: {following.failure}."
+    elif not failure:
         return []
-    if service.replication is not None:
-        return [f"The store failed, and it is tried again by itself: {failure}."]
-    return [f"The store failed, and nothing is answered until the service is restarted: {failure}."]
+    elif service.replication is not None:
+        text = f"The store failed, and it is tried again by itself: {failure}."
+    else:
+        text = f"The store failed, and nothing is answered until the service is restarted: {failure}."
+    return [Concern("store", text)]
 
 
-def _disk(store: Store) -> list[str]:
+def _disk(store: Store) -> list[Concern]:
     if store.path is None:
         return []
     try:
         free, size = shutil.disk_usage(store.path.parent).free, store.path.stat().st_size
     except OSError as error:
-        return [f"The folder of the store cannot be looked at: {error.strerror}."]
+        return [Concern("disk", f"The folder of the store cannot be looked at: {error.strerror}.")]
     if free >= max(_LEAST_FREE, size):
         return []
-    return [
+    text = (
         f"The disk of the store has {in_bytes(free)} left, and the store takes {in_bytes(size)}. Make room: "
         "when it is full the service stops."
-    ]
+    )
+    return [Concern("disk", text)]
 
 
 def free_space(store: Store) -> str:
@@ -99,12 +110,29 @@ def free_space(store: Store) -> str:
         return ""
 
 
+def in_words(seconds: float) -> str:
+    """Return a stretch of time for people.
+
+    Examples
+    --------
+    >>> from lsdt.service.attention import in_words
+    >>> in_words(0.42), in_words(48.2), in_words(600), in_words(90_000)
+    ('0.4 s', '48 s', '10 min', '25 h')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    for unit, size in (("s", 1.0), ("min", 60.0), ("h", 3_600.0)):
+        if seconds < 100 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
+
+
 def in_bytes(n: int) -> str:
     """Return a size for people.
 
     Examples
     --------
-    >>> from lsdt.service.pages.attention import in_bytes
+    >>> from lsdt.service.attention import in_bytes
     >>> in_bytes(350_000_000)
     '350 MB'
     """
@@ -114,20 +142,22 @@ def in_bytes(n: int) -> str:
     return f"{n} bytes"
 
 
-def _commits(service: Service) -> list[str]:
+def _commits(service: Service) -> list[Concern]:
     told, metrics, waiting = [], service.metrics, service.commits.n_waiting
     slow = metrics.commit_percentile(0.95)
     if slow is not None and len(metrics.recent) >= _FEW and slow > _SLOW:
-        told.append(
+        text = (
             f"Commits are slow: of the last {len(metrics.recent):,}, one in twenty took {slow:.2g} seconds "
             "or more. See what else writes to the disk of the store, or use a faster one."
         )
+        told.append(Concern("commits", text))
     most = service.settings.most_waiting
     if waiting > most / 2:
-        told.append(
+        text = (
             f"{waiting:,} requests wait for the store, and beyond {most:,} they are refused with 429. Send "
             "fewer at once, or use a faster disk."
         )
+        told.append(Concern("waiting", text))
     return told
 
 
