@@ -59,6 +59,23 @@ def test_nothing_told_and_what_is_no_control():
     assert lsdt.Agent(SIDE, "ts").lift("red").attrs["control"]["arm"] == "red"
 
 
+@pytest.mark.parametrize("within", [None, "1 hour"])
+def test_a_unit_counts_once_in_every_column(within):
+    """One loyal unit is always paid; 30 others never are. Its mean is 1/31, also while rewards may change."""
+    agent = lsdt.Agent(SIDE, "ucb1", holdout={"control": 0.1}, replace_within=within)
+    loyal = agent.ask(unit="loyal", allowed=["red"])
+    agent.tell(loyal, 1.0)
+    for number in range(30):
+        agent.tell(agent.ask(unit=f"user-{number}", allowed=["red"]), 0.0)
+    for _ in range(200):
+        agent.tell(agent.ask(unit="loyal"), 1.0)
+    agent.observe("control", 0.0)
+    row = agent.lift().iloc[0]
+    assert (row.arm, row.plays, row["mean"]) == ("red", 31, pytest.approx(1 / 31))
+    assert row.low <= row.lift <= row.high
+    assert agent.to_frame().plays[1] == 231
+
+
 def test_all_lifts_hold_at_all_looks_together_when_zeros_come_late():
     """Ones are told at once, zeros 60 asks later; 50 launches of 240 asks with 6 looks each.
 

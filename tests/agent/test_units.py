@@ -220,6 +220,48 @@ def test_two_agents_on_one_log_give_a_unit_one_arm(data):
     assert len(firsts) == len(arms)
 
 
+def test_a_unit_whose_arm_retires_before_it_was_written(clock):
+    """One group holds two assignments of a unit: the second is written, in one row."""
+    store = open_store("memory://")
+    agent = lsdt.Agent.open(store, "drinks", TWO, policy="ucb1", sticky=60)
+    with agent.group():
+        first = agent.ask(unit="a")
+        agent.retire(first.arm_id)
+        second = agent.ask(unit="a")
+    assert first.arm != second.arm
+    with agent.group():
+        for _ in range(3):
+            clock.sleep(61)
+            last = agent.ask(unit="a")
+    agent.close()
+    again = lsdt.Agent.open(store, "drinks")
+    assert again.ask(unit="a").arm == last.arm
+    firsts = [first_decision(entry.data) for entry in log_in(store) if entry.kind == Kind.ASK]
+    assert firsts == [None, 0, 0, 0, 0, 0]
+
+
+def test_more_units_in_one_group_than_are_kept_in_memory():
+    agent = lsdt.Agent.open("memory://many-units", "drinks", SIDE, policy="ts")
+    agent.journal.units = StoredUnits(agent.lease.store, agent.lease.number, most=5)
+    with agent.group():
+        arms = [[agent.ask(unit=f"user-{number}").arm for number in range(40)] for _ in range(2)]
+    assert arms[0] == arms[1] == [agent.ask(unit=f"user-{number}").arm for number in range(40)]
+
+
+def test_a_unit_that_another_replica_erased_is_new(clock):
+    """Its time is over here, and it was erased there: the row must not come back with its old number."""
+    store = open_store("memory://")
+    lsdt.Agent.open(store, "drinks", SIDE, policy="ts", sticky=60).close()
+    here, there = (lsdt.Agent.open(store, "drinks", shared=True) for _ in range(2))
+    here.ask(unit="a")
+    assert there.erase_unit("a")
+    clock.sleep(61)
+    again = here.ask(unit="a")
+    asks = [entry for entry in log_in(store) if entry.kind == Kind.ASK]
+    assert [first_decision(entry.data) for entry in asks] == [None, None]
+    assert asks[1].number == again.number
+
+
 def test_the_slower_of_two_replicas_reads_the_arm_of_the_faster():
     """As a service does it: both decide before either has written; the loser's ask is not in the log."""
     store = open_store("memory://")

@@ -45,6 +45,12 @@ def test_the_best_several_need_more_evidence():
     side = side_of(source(rows=rows))  # 60 are needed for the best, 120 without the largest for the best two
     assert lsdt.candidate_set(side).arm_ids == ["tea", "mate"]
     assert lsdt.candidate_set(side, top=2).arm_ids == ["tea", "cola", "mate"]  # e^5 + e^4.5 = 238
+    assert lsdt.candidate_set(side, top=2).explain("juice").text == (
+        "arm 'juice' is out: beaten by 'tea' among 90 common raters, e-value 8e+03; by 'cola' among 90 "
+        "common raters, e-value 1e+02; any of the best 2 arms is called beaten with "
+        "a probability of at most 0.05."
+    )
+    assert "may be among the best 2: it was not beaten" in lsdt.candidate_set(side, top=2).explain("tea").text
     assert lsdt.candidate_set(side, top=3).arm_ids == NAMES
     multiples = side_of(source("bootstrap", 1.0, rows))
     assert lsdt.candidate_set(multiples, top=2).arm_ids == NAMES
@@ -134,6 +140,13 @@ def test_stopping_and_identify_state_the_further_risk():
     found = lsdt.identify(lambda arm: means[arm], side, tolerance=0.3)
     assert found.arm_id == "tea"
     assert "loses the best one with a further probability of at most 0.05" in found.text
+    rows = ((1, 0, 90, 9.0), (1, 2, 90, 5.0), (1, 3, 90, 4.5))
+    for budget in (None, 2):
+        several = lsdt.identify(
+            lambda arm: means[arm], side_of(source(rows=rows)), tolerance=0.3, top=2, budget=budget
+        )
+        assert "juice" not in several.arm_ids
+        assert "loses one of the best 2 with a further probability of at most 0.05" in several.text
 
 
 @pytest.mark.parametrize(

@@ -223,10 +223,12 @@ def test_a_note_is_replaced_if_it_is_the_one_that_was_read(store):
     assert store.remember("units 1", "a", b"1")
     store.commit()
     assert not store.remember("units 1", "a", b"2", b"0")
+    assert not store.remember("units 1", "erased", b"2", b"1")
     assert store.remember("units 1", "a", b"2", b"1")
     store.commit()
     mixed = [("units 1", "b", b"3"), ("units 1", "a", b"4", b"1"), ("units 1", "c", b"5", None)]
-    assert store.remember_many(mixed) == [True, False, True]
+    mixed.append(("units 1", "erased", b"6", b"5"))
+    assert store.remember_many(mixed) == [True, False, True, False]
     assert store.remember_many([("units 1", "c", b"6", b"5"), ("units 1", "d", b"7", None)]) == [True, True]
     store.commit()
     assert store.recall("units 1") == {"a": b"2", "b": b"3", "c": b"6", "d": b"7"}

@@ -1271,7 +1271,8 @@ class Agent:
         A row for each arm in play with a reward, the highest mean first: ``arm``, ``plays``, ``mean``,
         ``lift`` (its mean less that of the control), ``low`` and ``high``. All rows hold together, at all
         looks, but for a probability of `risk`, however arms are chosen and however late rewards are told.
-        ``attrs["control"]`` is the row of the control itself: arm, plays, mean.
+        ``attrs["control"]`` is the row of the control itself: arm, plays, mean. Of a unit only the first
+        decision counts, in all columns.
 
         Parameters
         ----------

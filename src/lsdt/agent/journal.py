@@ -141,7 +141,6 @@ class LocalJournal(Journal):
         self.lease, self.epoch = lease, lease.writer
         self._every, self._n_since = snapshot_every, 0
         self._queue: list[Event] = []
-        self._units: list[UnitNote] = []
         self.units: StoredUnits = StoredUnits(lease.store, lease.number)
         self._taken: tuple[int, bytes] | None = None  # a snapshot, and how many events were queued then
 
@@ -153,14 +152,12 @@ class LocalJournal(Journal):
     def assign(self, note: UnitNote) -> None:
         """Remember the arm of a unit, and queue it."""
         super().assign(note)
-        self._units.append(note)
+        self.units.queue(note)
 
     def drain(self, learner: Learner) -> Batch:
         """Return what is queued, with a snapshot where one is due."""
         events, taken, self._queue, self._taken = self._queue, self._taken, [], None
-        units: Sequence[UnitNote] = ()
-        if self._units:
-            units, self._units = self._units, []
+        units = self.units.take_queued() if self.units.queued else ()
         self._n_since += len(events)
         if taken is None and not 0 < self._every <= self._n_since:
             return Batch(events, None, units)

@@ -745,6 +745,16 @@ class Learner:
                 found.add(entry.arm, entry.reward)
         return found.counts, found.sums
 
+    def told_tallies(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return count and sum of each arm's rewards so far, one for a unit: copies."""
+        if self.settled is None:
+            return self.counts.copy(), self.sums.copy()
+        found = self.settled.copy()
+        for entry in () if self.revisions is None else self.revisions.entries.values():
+            if entry.counts:
+                found.add(entry.arm, entry.reward)
+        return found.counts, found.sums
+
     def unsettled_counts(self) -> NDArray[np.int64]:
         """Return how many decisions of every arm count as pending for guarantees now.
 

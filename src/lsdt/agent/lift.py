@@ -34,12 +34,11 @@ def lift_frame(learner: Learner, control: Any, risk: float) -> pd.DataFrame:
     if learner.fading is not None:
         raise Unsupported("a lift holds for good only where means stay as they are, and this agent forgets")
     index = control_of(learner, control)
-    playable = learner.in_play()
+    playable, (counts, sums) = learner.in_play(), learner.told_tallies()
     m = max(1, int((learner.arms != index).sum()))  # retired ones too: who retires may depend on rewards
-    arms = playable[(playable != index) & (learner.counts[playable] > 0)]
+    arms = playable[(playable != index) & (counts[playable] > 0)]
     low, high = intervals_of(learner, arms, 0.5 * accepted / m)
     (lowest,), (highest,) = intervals_of(learner, np.array([index]), 0.5 * accepted)
-    counts, sums = learner.counts, learner.sums
     base = sums[index] / counts[index] if counts[index] else np.nan
     means = sums[arms] / counts[arms]
     frame = pd.DataFrame(

@@ -141,7 +141,8 @@ class TopStopping:
     def text(self) -> str:
         """The same in a sentence."""
         plays = counted(int(self._counts.sum()), "reward")
-        note = "".join(f"; {each}" for each in (self._about_pending(), self.note) if each)
+        notes = (self._about_pending(), self.about_beaten, self.note)
+        note = "".join(f"; {each}" for each in notes if each)
         names = ", ".join(map(repr, self.arm_ids))
         what = f"the best {self.top}" if self.top != ALL else "all arms within the tolerance"
         if self.stop:
@@ -154,6 +155,17 @@ class TopStopping:
         return (
             f"not known yet after {plays} which arms are {what}: {names} lead, and {counted(n_open, 'arm')} "
             f"may be placed wrongly{note}"
+        )
+
+    @property
+    def about_beaten(self) -> str:
+        """What arms that were beaten in a log add to the risk; empty where none is left out for that."""
+        beaten, top = self._side.beaten, self.top
+        if beaten is None or isinstance(top, str) or not beaten.is_out(self._side.n_arms, top).any():
+            return ""
+        return (
+            f"arms that were beaten in a log are left out, which loses one of the best {top} with a further "
+            f"probability of at most {beaten.risk:g}"
         )
 
     def _about_pending(self) -> str:

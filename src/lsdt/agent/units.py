@@ -142,6 +142,7 @@ class StoredUnits(UnitTable):
         self._key: bytes | None = None
         self.rows: OrderedDict[bytes, bytes] = OrderedDict()
         self._by_number: dict[int, bytes] = {}  # the units in memory, by their first decisions
+        self.queued: dict[bytes, UnitNote] = {}  # assigned by the only writer and not written yet
         self.unsure: set[bytes] = set()  # units of a shared log that another replica may have assigned
 
     @property
@@ -162,6 +163,8 @@ class StoredUnits(UnitTable):
         if known is not None:
             self.rows.move_to_end(token)
             return known
+        if token in self.queued:
+            return self.queued[token].value
         known = self._store.recall(self.scope, token.hex()).get(token.hex())
         if known is not None:
             self.put(token, known)
@@ -183,6 +186,7 @@ class StoredUnits(UnitTable):
         """Remove a unit from the store and from memory, and return what was known of it."""
         known = self.find(token)
         self.drop(token)
+        self.queued.pop(token, None)
         if known is not None:
             self._store.forget(self.scope, token.hex())
         return known
@@ -193,6 +197,16 @@ class StoredUnits(UnitTable):
         if value is not None:
             self._by_number.pop(_ROW.unpack_from(value)[0], None)
         self.unsure.discard(token)
+
+    def queue(self, note: UnitNote) -> None:
+        """Keep a row until it is written; of several rows for a unit, only the last one is written."""
+        before = self.queued.get(note.token)
+        self.queued[note.token] = note if before is None else note._replace(instead=before.instead)
+
+    def take_queued(self) -> list[UnitNote]:
+        """Return the rows to be written, which from now on are the caller's to write."""
+        notes, self.queued = list(self.queued.values()), {}
+        return notes
 
     def drop_erased(self, number: int) -> None:
         """Forget the unit with this first decision, which another replica erased."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.outcome import Classes, Outcome
-from lsdt.candidates.proofs import Explanation
+from lsdt.candidates.proofs import Explanation, claim
 from lsdt.candidates.propagation.method import Stage
 from lsdt.candidates.reasons import BEATEN, CANDIDATE
 from lsdt.errors import ContradictionWarning
@@ -38,6 +38,7 @@ class BeatenEvidence:
     relations: Evidence
     beaten: Beaten
     is_out: NDArray[np.bool_]
+    top: int = 1
 
     @cached_property
     def kinds(self) -> NDArray[np.int64]:
@@ -48,11 +49,13 @@ class BeatenEvidence:
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Explain an arm; one that relations exclude is explained by these."""
         if self.kinds[arm] == BEATEN:
-            risk = f"the best arm is called beaten with a probability of at most {self.beaten.risk:g}"
-            text = f"arm {side.label(arm)!r} is out: {self.beaten.in_words(side, arm)}; {risk}."
+            who = "the best arm" if self.top == 1 else f"any of the best {self.top} arms"
+            risk = f"{who} is called beaten with a probability of at most {self.beaten.risk:g}"
+            text = f"arm {side.label(arm)!r} is out: {self.beaten.in_words(side, arm, self.top)}; {risk}."
             return Explanation(side, arm, False, text)
         if self.kinds[arm] == CANDIDATE:
-            text = f"arm {side.label(arm)!r} may be the best: it was not beaten, and no relation excludes it."
+            may = f"arm {side.label(arm)!r} may be {claim(self.top)}"
+            text = f"{may}: it was not beaten, and no relation excludes it."
             return Explanation(side, arm, True, text)
         return self.relations.explain(side, arm)
 
@@ -80,7 +83,7 @@ def without_beaten(outcome: Outcome, top: int = 1) -> Outcome:
     return replace(
         outcome,
         arms=arms,
-        evidence=BeatenEvidence(outcome.evidence, beaten, is_out),
+        evidence=BeatenEvidence(outcome.evidence, beaten, is_out, top),
         is_exact=False,
         stages=(*outcome.stages, stage),
         classes=None if outcome.classes is None else _left(outcome.classes, is_out),

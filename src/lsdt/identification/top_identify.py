@@ -109,6 +109,7 @@ def top_answer(
         text = (
             f"{', '.join(map(repr, found.arm_ids))} are the best guess after {counted(tries, 'reward')}, "
             f"wrong with a probability of certainly at most {found.delta:.2g}"
+            + (f"; {found.about_beaten}" if found.about_beaten else "")
         )
     return TopIdentification(
         found.arm_ids,

@@ -88,7 +88,7 @@ class BeatenSource(NamedTuple):
         columns = arms, beaters, self.raters[rows], self.evidence[rows]
         return self._replace(**{name: part[order] for name, part in zip(_COLUMNS, columns, strict=True)})
 
-    def in_words(self, side: SideInformation, arm: int) -> str:
+    def in_words(self, side: SideInformation, arm: int, top: int = 1) -> str:
         """Return how an arm was beaten, such as "beaten by 'A' among 212 common raters, e-value 3e+05"."""
         rows = np.flatnonzero(self.arms == arm)
         parts = []
@@ -96,7 +96,7 @@ class BeatenSource(NamedTuple):
             raters = counted(int(self.raters[row]), "common rater")
             parts.append(f"{side.label(int(self.beaters[row]))!r} among {raters}, {self._strength(row)}")
             known = self._replace(**{name: getattr(self, name)[rows[: number + 1]] for name in _COLUMNS})
-            if known.is_out(side.n_arms)[arm]:
+            if known.is_out(side.n_arms, top)[arm]:
                 return f"beaten by {'; by '.join(parts)}"
         return f"beaten by {'; by '.join(parts)}; and by {len(rows) - len(parts):,} others"
 
@@ -145,11 +145,10 @@ class Beaten:
             out |= source.is_out(n_arms, top)
         return out
 
-    def in_words(self, side: SideInformation, arm: int) -> str:
+    def in_words(self, side: SideInformation, arm: int, top: int = 1) -> str:
         """Return how a beaten arm was beaten, by the first source that says so."""
-        # An arm that is not among the best m is not the best either.
-        found = next(source for source in self.sources if source.is_out(side.n_arms)[arm])
-        return found.in_words(side, arm)
+        found = next(source for source in self.sources if source.is_out(side.n_arms, top)[arm])
+        return found.in_words(side, arm, top)
 
     def among(self, arms: NDArray[np.int64], n_arms: int) -> Beaten | None:
         """Return the facts among some of the arms, which are numbered as they are listed."""

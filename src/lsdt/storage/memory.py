@@ -240,11 +240,11 @@ class MemoryStore(Store):
             return n_before - len(log.entries)
 
     def remember(self, scope: str, key: str, value: bytes, instead: bytes | None = None) -> bool:
-        """Insert a note unless its key exists."""
+        """Insert a note unless its key exists, or replace the one whose value is `instead`."""
         with self._lock:
             self._check()
             known = self._open_notes.get((scope, key), self._notes.get((scope, key)))
-            if known is not None and known[1] != instead:
+            if (None if known is None else known[1]) != instead:
                 return False
             self._open_notes[scope, key] = (now(), bytes(value))
             return True

@@ -345,7 +345,7 @@ class SqlStore(FailStopStore):
     # ---------------------------------------------------------------- notes
 
     def remember(self, scope: str, key: str, value: bytes, instead: bytes | None = None) -> bool:
-        """Insert a note unless its key exists."""
+        """Insert a note unless its key exists, or replace the one whose value is `instead`."""
         return self.remember_many([(scope, key, value, instead)])[0]
 
     def remember_many(self, notes: Sequence[Note]) -> Sequence[bool]:
@@ -362,7 +362,8 @@ class SqlStore(FailStopStore):
                 for note, row in zip(in_order, rows, strict=True):
                     if len(note) == 4 and note[3] is not None:
                         gone = "DELETE FROM notes WHERE scope = ? AND key = ? AND value = ?"
-                        writes.execute(gone, (note[0], note[1], note[3]))
+                        if not writes.execute(gone, (note[0], note[1], note[3])).rowcount:
+                            continue
                     new |= self._insert_notes(writes, [row])
         is_new = []
         for scope, key, *_ in notes:

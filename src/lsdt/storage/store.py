@@ -328,7 +328,7 @@ class Store(ABC):
     def remember(self, scope: str, key: str, value: bytes, instead: bytes | None = None) -> bool:
         """Insert a note into the open transaction unless its key exists; return whether it was new.
 
-        A note with the value `instead` is replaced.
+        With `instead`, replace the note that has this value; do nothing if there is none.
 
         Notes hold what must be as durable as the events it belongs to: answers by idempotency key, access
         keys, settings.
