@@ -73,7 +73,7 @@ def test_features(folder, capsys):
             2,
             "--lipschitz must be a number or auto",
         ),
-        (["missing.csv", "--experiments"], 3, "cannot read 'missing.csv': No such file"),
+        (["missing.csv", "--experiments"], 3, "cannot read 'missing.csv': there is no such file"),
         (["tests.xlsx", "--experiments"], 3, "a table ends in .csv, .tsv, .jsonl or .parquet"),
         (["tests.csv", "--experiments", "--pairs", "p.csv"], 2, "are for logs of ratings"),
     ],

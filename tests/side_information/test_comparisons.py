@@ -149,6 +149,15 @@ def test_the_same_judge_pair_and_order_count_once():
     assert lsdt.from_comparisons([*rows, turned]).evidence.n_counted == 1
 
 
+@pytest.mark.parametrize("nobody", [None, float("nan"), ""])
+def test_rows_without_a_judge_count_as_independent(nobody):
+    rows = [{"a": "tea", "b": "mate", "winner": "tea", "judge": nobody}] * 20
+    known = [{"a": "tea", "b": "mate", "winner": "tea", "judge": "ann"}] * 20
+    evidence = lsdt.from_comparisons(rows + known).evidence
+    assert evidence.n_counted == 21
+    assert "20 rows without a judge, counted as independent" in evidence.notes
+
+
 def test_an_arm_that_never_lost_has_a_finite_strength():
     side = lsdt.from_comparisons([("tea", "mate", "tea")] * 1_000)
     assert np.isfinite(side.evidence.strengths).all()
@@ -164,7 +173,7 @@ def test_files(tmp_path):
     frame.to_json(tmp_path / "rows.jsonl", orient="records", lines=True)
     for ending in ("csv", "tsv", "parquet", "jsonl"):
         assert lsdt.from_comparisons(tmp_path / f"rows.{ending}") == expected
-    with pytest.raises(InvalidFile, match=r"from .csv, .tsv, .jsonl or .parquet files; got"):
+    with pytest.raises(InvalidFile, match=r"ends in .csv, .tsv, .jsonl or .parquet; got"):
         lsdt.from_comparisons("rows.txt")
     with pytest.raises(InvalidFile, match="cannot read"):
         lsdt.from_comparisons(tmp_path / "none.csv")
@@ -173,22 +182,23 @@ def test_files(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "options", "said"),
     [
-        ([], {}, "there is no column 'a'"),
-        ({"a": [], "b": [], "winner": []}, {}, "there are no comparisons"),
+        ([], {}, "comparisons must have at least one row"),
+        ({"a": [], "b": [], "winner": []}, {}, "comparisons must have at least one row"),
+        ({"a": ["x"], "b": ["y", "z"], "winner": ["x"]}, {}, "must have one length"),
         ([("tea", "tea", "tea")], {}, "row 0 compares 'tea' with itself"),
         ([("tea", "mate", "cola")], {}, "row 0: the winner must be 'tea' or 'mate'.*or 'tie'; got 'cola'"),
         ([("tea", "mate")], {}, r"row 0 must be \(a, b, winner\)"),
         ([("tea", None, "tea")], {}, "an arm must be a string or a whole number; got None"),
-        ([{"a": 1, "b": 2, "won": 1}], {}, "there is no column 'winner'"),
+        ([{"a": 1, "b": 2, "won": 1}], {}, "has no column 'winner'"),
         ([{"a": 1, "b": 2, "wins": -1, "losses": 0}], {}, "row 0: wins must be a count, 0 or more; got -1"),
         ([{"a": 1, "b": 2, "wins": "x", "losses": 0}], {}, "must be numbers"),
         ([{"a": 1, "b": 2, "wins": 0, "losses": 0}], {}, "all counts are 0"),
         ([("tea", "mate", "tea")], {"confidence": 1.0}, "confidence"),
-        ([("tea", "mate", "tea")], {"first": "shown"}, "there is no column 'shown'"),
-        ([("tea", "mate", "tea")], {"judge": "who"}, "there is no column 'who'"),
+        ([("tea", "mate", "tea")], {"first": "shown"}, "has no column 'shown'"),
+        ([("tea", "mate", "tea")], {"judge": "who"}, "has no column 'who'"),
         ([("tea", "mate", "tea")], {"arm_ids": ["tea"]}, "arm_ids lacks arms that were compared: 'mate'"),
         ([("tea", "mate", "tea")], {"a": 1}, "columns"),
-        (7, {}, "comparisons are a dataframe, a list of dicts"),
+        (7, {}, "comparisons must be a dataframe, a dict of columns"),
     ],
 )
 def test_bad_rows(rows, options, said):

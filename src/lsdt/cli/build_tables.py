@@ -7,15 +7,12 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt._files import checked_path
 from lsdt.cli.terminal import escape
 from lsdt.cli.titles import Titles
-from lsdt.errors import InconsistentSideInformation, InvalidFile, InvalidInput, counted
+from lsdt.errors import InconsistentSideInformation, InvalidInput, counted
 
 if TYPE_CHECKING:
     import argparse
-
-    import pandas as pd
 
     from lsdt.side_information import SideInformation
 
@@ -136,39 +133,41 @@ def _candidates(side: SideInformation) -> tuple[list[Any] | None, list[str]]:
 
 
 def _make(options: argparse.Namespace, kind: str) -> SideInformation:
-    from lsdt.side_information import from_experiments, from_features, from_order
+    from lsdt.side_information import (
+        from_experiments,
+        from_features,
+        from_order,
+        read_table,
+        table_columns,
+        take_column,
+        take_groups,
+    )
 
-    frame = _read(options.log)
     if kind == "experiments":
-        return from_experiments(frame, confidence=options.confidence)
-    _need(frame, "arm", options.log)
-    arms = frame["arm"].tolist()
+        return from_experiments(options.log, confidence=options.confidence)
+    what = repr(options.log)
+    table = read_table(options.log)
+    columns = table_columns(table, what)
+    arms = take_column(columns, "arm", what)
     if kind == "order":
-        _need(frame, "value", options.log)
         if len(set(arms)) < len(arms):
-            raise InvalidInput(f"an arm occurs twice in {options.log!r}; an order has one row per arm")
-        within = dict(zip(arms, frame["within"].tolist(), strict=True)) if "within" in frame else None
-        values = dict(zip(arms, frame["value"].tolist(), strict=True))
+            raise InvalidInput(f"an arm occurs twice in {what}; an order has one row per arm")
+        groups = take_groups(columns, "within", what)
+        within = None if groups is None else dict(zip(arms, groups, strict=True))
+        values = dict(zip(arms, take_column(columns, "value", what), strict=True))
         return from_order(values, way=options.way, within=within, steepest=options.steepest)
     given = {
         "metric": options.metric,
         "increasing": options.increasing or (),
         "decreasing": options.decreasing or (),
+        "pilot": options.pilot,
     }
     if options.n_neighbours is not None:
         given["n_neighbours"] = options.n_neighbours
-    if options.pilot is not None:
-        given["pilot"] = _read(options.pilot)
     if options.epsilon != "auto":
         given["epsilon"] = _number(options.epsilon, "--epsilon")
     constant = "auto" if options.lipschitz == "auto" else _number(options.lipschitz, "--lipschitz")
-    return from_features(frame, constant, arm_ids="arm", risk=1.0 - options.confidence, **given)
-
-
-def _need(frame: pd.DataFrame, column: str, path: str) -> None:
-    if column not in frame:
-        found = ", ".join(map(repr, frame.columns))
-        raise InvalidInput(f"{path!r} has no column {column!r}; found {found}")
+    return from_features(table, constant, arm_ids="arm", risk=1.0 - options.confidence, **given)
 
 
 def _number(word: str, name: str) -> float:
@@ -176,23 +175,3 @@ def _number(word: str, name: str) -> float:
         return float(word)
     except ValueError:
         raise InvalidInput(f"{name} must be a number or auto; got {word!r}") from None
-
-
-def _read(word: str) -> pd.DataFrame:
-    """Read a table: .csv, .tsv (also .gz), .jsonl or .parquet."""
-    import pandas as pd
-
-    path = checked_path(word, "file")
-    ending = "".join(path.suffixes).lower().removesuffix(".gz")
-    try:
-        if ending.endswith((".parquet", ".pq")):
-            return pd.read_parquet(path)
-        if ending.endswith(".jsonl"):
-            return pd.read_json(path, lines=True)
-        if ending.endswith((".csv", ".tsv")):
-            return pd.read_csv(path, sep="\t" if ending.endswith(".tsv") else ",", skipinitialspace=True)
-    except OSError as error:
-        raise InvalidFile(f"cannot read {word!r}: {error.strerror or error}") from None
-    except Exception as error:  # pandas and pyarrow raise many kinds
-        raise InvalidFile(f"{word!r} cannot be read as a table: {str(error).splitlines()[0]}") from None
-    raise InvalidFile(f"a table ends in .csv, .tsv, .jsonl or .parquet; got {word!r}")

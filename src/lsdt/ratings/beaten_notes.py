@@ -43,7 +43,7 @@ def beaten_notes(findings: BeatenFindings) -> tuple[tuple[str, ...], tuple[str, 
     notes = [
         findings.source.note,
         _comparisons(findings),
-        _level(findings.request),
+        _level(findings.request, findings.source.scale),
         _growth(findings.request),
         left,
         *alarms,
@@ -66,8 +66,12 @@ def _comparisons(findings: BeatenFindings) -> str:
     )
 
 
-def _level(request: RatingRequest) -> str:
-    assumed = "whatever the distribution of ratings and however few the raters"
+def _level(request: RatingRequest, scale: tuple[float, float]) -> str:
+    low, high = scale
+    assumed = (
+        f"whatever the distribution of ratings from {low:g} to {high:g} and however few the raters (if a "
+        "rating could lie outside, give scale= to read_log)"
+    )
     if request.interval == "bootstrap":
         assumed = "if common raters are many (interval='betting' does not need that)"
     return (

@@ -438,7 +438,7 @@ def normality_of(request: RatingRequest) -> str:
         return "if users are many and means of differences nearly normal"
     if request.interval == "student":
         return "if means of differences are nearly normal (interval='bernstein' does not need that)"
-    return "whatever the distribution of ratings"
+    return "whatever the distribution of ratings within the scale"
 
 
 def share_wrong(request: RatingRequest, what: str) -> str:

@@ -236,6 +236,10 @@ def check_side(
         raise InvalidInput(f"confidence must lie between 0 and 1; got {confidence!r}")
     least = checked_whole(min_raters, "min_raters", 2)
     if not side.has_epsilon and side.ranges is None:
+        if side.beaten is not None and not side.n_similar + side.n_dissimilar:
+            raise InvalidInput(
+                "there are no relations to test; arms that were beaten in a log are no relations"
+            )
         raise InvalidInput(
             "relations are tested by how far apart means are; give the side information an epsilon"
         )

@@ -117,3 +117,15 @@ def test_logs_in_an_engine_get_ranges_unless_the_best_is_asked_for():
     assert lsdt.from_ratings(log).ranges is not None
     with pytest.raises(Unsupported, match="goes through the log user by user"):
         lsdt.from_ratings(log, guarantee="best")
+
+
+def test_ratings_that_a_log_happens_not_to_have_need_a_given_scale():
+    """Two items of the same mean; the first gets its rare 10 in too few of the logs."""
+    rng, lost = np.random.default_rng(3), 0
+    for _ in range(100):
+        rare, steady = np.where(rng.random(60) < 0.02, 10.0, 1.0), np.where(rng.random(60) < 0.18, 2.0, 1.0)
+        log = RatingLog.from_matrix(np.column_stack([rare, steady]), scale=(1, 10))
+        lost += bool(beaten_by_bets(log, item_statistics(log), 0.05).is_out[0])
+    assert lost <= binom.ppf(0.999, 100, 0.05)
+    notes = str(lsdt.from_ratings(RatingLog.from_matrix([[1.0, 2.0]] * 60)).evidence)
+    assert "ratings from 1 to 2 and however few the raters" in notes

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from scipy.stats import binom, norm, studentized_range
 
 import lsdt
-from lsdt.errors import InvalidInput, TooLarge
+from lsdt.errors import InvalidFile, InvalidInput, TooLarge
 from lsdt.kernel.memory import memory_limit
 from naive import sources as naive
 
@@ -136,7 +136,7 @@ def test_all_ranges_hold_at_the_stated_level(kind):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        (3, "must be a dataframe, a dict of columns or a list of dicts; got int"),
+        (3, "must be a dataframe, a dict of columns, a list of dicts, or a file; got int"),
         ([], "must have at least one row; got none"),
         ([("a", 1)], r"row 0 is \('a', 1\)"),
         ({"arm": ["a"], "mean": [1.0, 2.0]}, "must have one length"),
@@ -149,10 +149,14 @@ def test_all_ranges_hold_at_the_stated_level(kind):
         ({"arm": ["a", "b"], "successes": [1, 3], "trials": [2, 2]}, "row 1 .* has 3 of 2"),
         ({"arm": ["a", "b"], "successes": [1, 3]}, "no column 'trials'"),
         ({**COUNTS, "experiment": [1, 2, 3]}, "no experiment has two arms"),
+        ({**COUNTS, "experiment": [1, None, 1]}, "row 1 of the table of experiments has no experiment"),
+        ({**COUNTS, "experiment": [1, 1, float("nan")]}, "row 2 .* has no experiment"),
+        ("missing.csv", "cannot read 'missing.csv': there is no such file"),
+        ("tests.xlsx", "a table ends in .csv, .tsv, .jsonl or .parquet"),
     ],
 )
 def test_bad_tables_are_named(rows, message):
-    with pytest.raises(InvalidInput, match=message):
+    with pytest.raises((InvalidInput, InvalidFile), match=message):
         lsdt.from_experiments(rows)
 
 
@@ -162,3 +166,13 @@ def test_bad_confidence_and_too_many_arms():
     many = {"arm": list(range(3_000)), "mean": [0.0] * 3_000, "se": [1.0] * 3_000}
     with memory_limit(2**24), pytest.raises(TooLarge, match="leave out arms that are not in question"):
         lsdt.from_experiments(many)
+
+
+def test_a_file_is_read_as_a_table(tmp_path):
+    pd.DataFrame(COUNTS).to_csv(tmp_path / "tests.csv", index=False)
+    (tmp_path / "blanks.csv").write_text("arm, mean , se\n NA ,1,.1\n日本, 2,.1\n", encoding="utf-8")
+    assert lsdt.from_experiments(tmp_path / "tests.csv") == lsdt.from_experiments(COUNTS)
+    assert lsdt.candidate_set(lsdt.from_experiments(tmp_path / "blanks.csv")).arm_ids == ["日本"]
+    (tmp_path / "latin.csv").write_bytes("arm,mean,se\nthé,1,1\n".encode("latin-1"))
+    with pytest.raises(InvalidFile, match="column 'arm' is not in UTF-8"):
+        lsdt.from_experiments(tmp_path / "latin.csv")

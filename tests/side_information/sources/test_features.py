@@ -159,6 +159,7 @@ def test_blocks_of_rows_join_without_a_gap():
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
 @given(given_points=integer_points(), data=st.data())
+@pytest.mark.filterwarnings("ignore::lsdt.errors.SideWarning")
 def test_ranges_are_those_that_the_constant_allows(metric, given_points, data):
     """All pairs are neighbours here; with monotone features, by the two steps of the definition."""
     points, constant = given_points
@@ -218,3 +219,25 @@ def test_monotone_functions_keep_to_their_ranges():
     assert (apart >= known.low).all()
     assert (apart <= known.high).all()
     assert (known.low > -known.high).any()  # narrower on one side
+
+
+def test_equal_features_are_pointed_out():
+    with pytest.warns(SideWarning, match="4 of 5 arms have the same features as another one"):
+        side = lsdt.from_features([[0.0], [0.0], [1.0], [1.0], [2.0]], lipschitz=0.1)
+    assert side.difference(0, 1) == (0.0, 0.0)
+    side = lsdt.from_features([[0.0], [0.0], [1.0]], lipschitz=0.1, unexplained=0.2)
+    assert side.difference(0, 1) == (-0.2, 0.2)
+
+
+@pytest.mark.filterwarnings("ignore::lsdt.errors.SideWarning")
+@pytest.mark.parametrize("successes", [0, 50])
+def test_a_pilot_without_spread_is_not_exact(successes):
+    """Nothing in 50 trials may still be some percent: the ranges must not say that all means are equal."""
+    points = np.random.default_rng(0).normal(size=(40, 3))
+    pilot = {"arm": list(range(40)), "successes": [successes] * 40, "trials": [50] * 40}
+    evidence = lsdt.from_features(points, pilot=pilot).evidence
+    assert evidence.allowed(np.array([np.median(np.linalg.norm(points, axis=1))]))[0] > 0.01
+    table = pd.DataFrame([(user, arm, successes) for user in range(9) for arm in range(40)])
+    table.columns = ["user", "item", "rating"]
+    log = lsdt.ratings.read_log(table, scale=(0, 50))
+    assert lsdt.from_features(points, pilot=log).evidence.lipschitz > 0.0

@@ -73,6 +73,7 @@ def test_a_bound_per_unit():
         ({"way": "upward"}, r"way must be one of .*\(did you mean 'up'\?\)|way must be one of"),
         ({"within": {"S": 1}}, "no group for arm 'M'"),
         ({"within": [1, 2]}, "within must be a mapping"),
+        ({"within": dict.fromkeys(LADDER, float("nan"))}, "within must name groups .*; 'S' has nan"),
         ({"steepest": 0.0}, "steepest must be positive"),
     ],
 )

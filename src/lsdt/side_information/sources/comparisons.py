@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsdt._html import card, facts
 from lsdt._validation import check_columns, checked_list, checked_share_inside
-from lsdt.errors import InvalidFile, InvalidInput, Unsupported, counted, listed, suggest
+from lsdt.errors import InvalidInput, Unsupported, counted, listed
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.paired_strengths import Counts, clearly_better, fit_strengths
+from lsdt.side_information.sources.tables import is_missing, table_columns, take_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 _TIES = ("tie", "ties", "draw", "equal", "both")
+_WHAT = "the table of comparisons"
 _COUNTS = ("wins", "losses", "ties")
 _MOST_ARMS = 3_000  # the estimate inverts a matrix of this size, which takes some seconds and 300 MB
 ASSUMPTION = "the judges prefer, more often than not, the arm with the larger mean reward"
@@ -167,7 +167,8 @@ def from_comparisons(
         always was, name it: ``first="a"``. Without such a column, no effect of the position is estimated.
     judge : str
         The column that says who judged. The same judge, pair and order count once, however often they occur:
-        such answers are hardly independent. Without such a column every row counts.
+        such answers are hardly independent. Without such a column, or without a name in it, every row
+        counts.
     arm_ids : iterable of str or of int, optional
         The arms, to fix their order or to have arms that were not compared.
     confidence : float
@@ -225,8 +226,13 @@ def _notes(read: _Rows, part: Ints, n_counted: int) -> tuple[str, ...]:
     n_rows = round(float(read.counts.sum()))
     if read.judge is None:
         notes.append("no column says who judged, so repeated comparisons count as independent")
-    elif n_counted < n_rows:
-        notes.append(f"the same judge, pair and order count once: {n_counted:,} of {n_rows:,} comparisons")
+    else:
+        if n_counted < n_rows:
+            notes.append(
+                f"the same judge, pair and order count once: {n_counted:,} of {n_rows:,} comparisons"
+            )
+        if n_unknown := sum(map(is_missing, read.judge)):
+            notes.append(f"{counted(n_unknown, 'row')} without a judge, counted as independent")
     n_parts = int(part.max()) + 1
     if n_parts > 1:
         notes.append(
@@ -238,72 +244,23 @@ def _notes(read: _Rows, part: Ints, n_counted: int) -> tuple[str, ...]:
 
 def _table(rows: Any, columns: tuple[str, str, str]) -> dict[str, list[Any]]:
     """Return the rows as lists, by name of the column."""
-    if isinstance(rows, (str, PathLike)):
-        rows = _file(Path(rows))
-    if isinstance(rows, Mapping):
-        return {
-            str(name): checked_list(values, f"column {name!r}", "values") for name, values in rows.items()
-        }
-    if isinstance(rows, (list, tuple)):
-        if all(isinstance(row, Mapping) for row in rows):
-            names = dict.fromkeys(name for row in rows for name in row)
-            return {name: [row.get(name) for row in rows] for name in names}
+    if isinstance(rows, (list, tuple)) and rows and not all(isinstance(row, Mapping) for row in rows):
         for at, row in enumerate(rows):
             if not isinstance(row, (list, tuple)) or len(row) != len(columns):
                 raise InvalidInput(
                     f"row {at} must be (a, b, winner), or all rows dicts with these columns; got {row!r}"
                 )
-        return {name: [row[at] for row in rows] for at, name in enumerate(columns)}
-    import narwhals as nw
-
-    try:
-        frame = nw.from_native(rows)
-    except TypeError:
-        raise InvalidInput(
-            "comparisons are a dataframe, a list of dicts, a dict of lists, or a list of (a, b, winner); got "
-            f"{type(rows).__name__}"
-        ) from None
-    eager: Any = frame.collect() if hasattr(frame, "collect") else frame
-    return {name: eager[name].to_list() for name in eager.columns}
-
-
-def _file(path: Path) -> Any:
-    """Return the table in a file."""
-    import pyarrow as pa
-
-    ending = path.suffix.lower()
-    try:
-        if ending in (".csv", ".tsv"):
-            from pyarrow import csv
-
-            options = csv.ParseOptions(delimiter="\t" if ending == ".tsv" else ",")
-            return csv.read_csv(path, parse_options=options)
-        if ending == ".jsonl":
-            from pyarrow import json
-
-            return json.read_json(path)
-        if ending == ".parquet":
-            from pyarrow import parquet
-
-            return parquet.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise InvalidFile(f"cannot read {str(path)!r}: {error}") from None
-    raise InvalidFile(f"comparisons are read from .csv, .tsv, .jsonl or .parquet files; got {str(path)!r}")
+        rows = {name: [row[at] for row in rows] for at, name in enumerate(columns)}
+    return table_columns(rows, _WHAT)
 
 
 def _read(table: dict[str, list[Any]], columns: dict[str, str], first: str, judge: str) -> _Rows:
     """Check the columns and return the comparisons."""
 
     def column(name: str) -> list[Any]:
-        if name not in table:
-            raise InvalidInput(
-                f"there is no column {name!r}; found {listed(list(table), name)}{suggest(name, list(table))}"
-            )
-        return table[name]
+        return take_column(table, name, _WHAT)
 
     firsts, seconds = column(columns["a"]), column(columns["b"])
-    if not firsts:
-        raise InvalidInput("there are no comparisons; give at least one row")
     for at, (one, other) in enumerate(zip(firsts, seconds, strict=True)):
         for arm in (one, other):
             if not isinstance(arm, (str, int, np.integer)) or isinstance(arm, bool):
@@ -397,11 +354,14 @@ def _counts(read: _Rows, names: ArmNames) -> tuple[Counts, int]:
     if read.judge is not None:
         shown = np.where(order == 0.0, np.minimum(a, b), np.where(order > 0.0, a, b))
         hidden = np.where(shown == a, b, a)
-        keys = list(zip(read.judge, shown.tolist(), hidden.tolist(), strict=True))
+        # A row without a judge is not the same judge as another such row.
+        judges = [("row", at) if is_missing(one) else ("judge", one) for at, one in enumerate(read.judge)]
+        keys = list(zip(judges, shown.tolist(), hidden.tolist(), strict=True))
         total: dict[Any, float] = {}
         for key, number in zip(keys, counts.sum(axis=1).tolist(), strict=True):
             total[key] = total.get(key, 0.0) + number
-        counts = counts / np.array([max(total[key], 1.0) for key in keys])[:, None]
+        share = np.array([1.0 if key[0][0] == "row" else max(total[key], 1.0) for key in keys])
+        counts = counts / share[:, None]
     return Counts(a, b, order, *counts.T), round(float(counts.sum()))
 
 

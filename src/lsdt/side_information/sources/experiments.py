@@ -32,7 +32,13 @@ from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.ranges import join_ranges
 from lsdt.side_information.layouts.stores import known_store
 from lsdt.side_information.side_information import SideInformation
-from lsdt.side_information.sources.arm_table import numbered, table_columns, take_ids, take_numbers
+from lsdt.side_information.sources.tables import (
+    numbered,
+    table_columns,
+    take_groups,
+    take_ids,
+    take_numbers,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -124,7 +130,7 @@ def from_experiments(rows: Any, confidence: float = 0.95) -> SideInformation:
 
     Parameters
     ----------
-    rows : dataframe, dict of columns, or list of dicts
+    rows : dataframe, dict of columns, list of dicts, or path
         A row per arm, or per arm and experiment: ``arm``, then ``mean`` and ``se`` (the standard error of
         the mean), or ``successes`` and ``trials``. A column ``experiment`` tells several experiments apart.
     confidence : float
@@ -178,8 +184,7 @@ def read_cells(rows: Any, what: str = _WHAT) -> tuple[list[ArmId], Cells]:
     """Return the arms of a table in order of appearance, and what was measured of them."""
     columns = table_columns(rows, what)
     ids, arm = numbered(take_ids(columns, "arm", what))
-    groups = columns.get("experiment", [0] * len(arm))
-    _, experiment = numbered(groups)
+    _, experiment = numbered(take_groups(columns, "experiment", what) or [0] * len(arm))
     if "successes" in columns or "trials" in columns:
         wins, trials = (take_numbers(columns, name, what) for name in ("successes", "trials"))
         _check_counts(wins, trials, what)

@@ -222,6 +222,8 @@ def from_features(
         _warn_of_pilot(found, evidence.allowed(distances), float(np.ptp(known.mean)))
     elif pilot is not None:
         raise InvalidInput("a pilot is for lipschitz='auto'; test a constant of yours with lsdt.check_side")
+    else:
+        _warn_of_equals(evidence, pairs)
     return _ranges(evidence, pairs, signs, names)
 
 
@@ -336,6 +338,22 @@ def _lengths(apart: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
     if metric == "cosine":
         return np.asarray(0.5 * np.square(apart).sum(axis=1))
     return np.asarray(np.linalg.norm(apart, _ORDERS[metric], axis=1))
+
+
+def _warn_of_equals(evidence: FeatureEvidence, pairs: NDArray[np.int64]) -> None:
+    """Warn if arms have equal features, and so equal means by a given constant."""
+    if evidence.unexplained or not len(pairs):
+        return
+    same = pairs[_in_blocks(lambda part: evidence.distances(*part.T), pairs)[:, 0] == 0.0]
+    if len(same):
+        n_arms = len(np.unique(same))
+        warnings.warn(
+            f"{n_arms:,} of {len(evidence.points):,} arms have the same features as another one, so that "
+            "their means count as equal; if they need not be, give unexplained=, what such means may differ "
+            "by",
+            SideWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_of_pilot(found: LipschitzEstimate, widths: NDArray[np.float64], spread: float) -> None:

@@ -172,9 +172,12 @@ def _fit(near: Neighbours) -> tuple[float, float, Floats]:
     design = np.column_stack([np.ones(len(near.distance)), near.distance**2 / unit])
     excess = near.difference**2 - near.noise
     found = np.array([0.0, max(float(excess.mean()), 0.0)])
+    weights = np.ones(len(excess))
     for _ in range(_ROUNDS):
         spread = near.noise + design @ found
-        weights = 1.0 / np.maximum(spread, 1e-12 * max(float(spread.max()), 1e-300)) ** 2
+        if not spread.any():  # equal means, measured without error: nothing to weigh
+            break
+        weights = 1.0 / np.maximum(spread, 1e-12 * float(spread.max())) ** 2
         weights /= weights.max()
         root = np.sqrt(weights)
         better, _ = nnls(design * root[:, None], excess * root)

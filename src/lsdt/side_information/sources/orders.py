@@ -17,6 +17,7 @@ from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.ranges import join_ranges
 from lsdt.side_information.layouts.stores import known_store
 from lsdt.side_information.side_information import SideInformation
+from lsdt.side_information.sources.tables import is_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -174,7 +175,7 @@ def _groups_of(within: Any, ids: list[ArmId]) -> NDArray[np.int64]:
         raise InvalidInput(f"within names no group for arm {missing[0]!r}; give one for every arm")
     number: dict[Any, int] = {}
     for name in ids:
-        if not isinstance(within[name], (str, int, float, np.generic)):
+        if not isinstance(within[name], (str, int, float, np.generic)) or is_missing(within[name]):
             raise InvalidInput(f"within must name groups by text or numbers; {name!r} has {within[name]!r}")
     return np.array([number.setdefault(within[name], len(number)) for name in ids], np.int64)
 

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 _WHAT = "the pilot"
 
 
+# Where all n rewards of an arm are equal, their estimated variance is 0, which would claim an exact mean.
+# Half a success in n + 1 trials is assumed instead.
+_HALF = 0.5
+
+
 class Pilot(NamedTuple):
     """Arms by index, ascending, with their measured means and the variances of these."""
 
@@ -33,7 +38,7 @@ def read_pilot(given: Any, names: ArmNames) -> Pilot:
         counts, means, variances = given.arm_statistics()
         ids = [given.side.label(arm) for arm in range(given.side.n_arms)]
         with np.errstate(divide="ignore", invalid="ignore"):
-            variances = variances / counts
+            variances = _not_zero(variances / counts, counts)
         several = counts > 1
     elif hasattr(given, "unit_ratings"):
         ids, means, variances, several = _of_log(given)
@@ -58,7 +63,8 @@ def _of_log(log: Any) -> tuple[Any, Floats, Floats, NDArray[np.bool_]]:
     many = np.maximum(counts, 1)
     means = np.bincount(log.items, weights=ratings, minlength=n_items) / many
     squares = np.bincount(log.items, weights=(ratings - means[log.items]) ** 2, minlength=n_items)
-    return log.item_ids, means, squares / np.maximum(counts - 1, 1) / many, counts > 1
+    variances = _not_zero(squares / np.maximum(counts - 1, 1) / many, many)
+    return log.item_ids, means, variances, counts > 1
 
 
 def _of_rows(rows: Any) -> tuple[Any, Floats, Floats, NDArray[np.bool_]]:
@@ -68,5 +74,12 @@ def _of_rows(rows: Any) -> tuple[Any, Floats, Floats, NDArray[np.bool_]]:
     place = np.argsort(cells.arm)
     mean, trials = cells.mean[place], cells.trials[place]
     unbiased = mean * (1.0 - mean) / np.maximum(trials - 1.0, 1.0)
-    variance = np.where(trials > 0, unbiased, cells.se[place] ** 2)
+    variance = np.where(trials > 0, _not_zero(unbiased, trials), cells.se[place] ** 2)
     return ids, mean, variance, trials != 1
+
+
+def _not_zero(variance: Floats, counts: Floats) -> Floats:
+    """Return the variances of means in [0, 1], with those of equal rewards replaced."""
+    many = np.maximum(counts, 1.0)
+    share = _HALF / (many + 1.0)
+    return np.where(variance > 0.0, variance, share * (1.0 - share) / many)

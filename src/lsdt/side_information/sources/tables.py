@@ -1,21 +1,68 @@
-"""Tables with a row per arm: any dataframe, a list of dicts, or a dict of columns, read as named columns."""
+"""Small tables, such as one row per arm or per comparison: from a file, a dataframe, dicts or columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._files import checked_path
 from lsdt._validation import checked_list, is_number
-from lsdt.errors import InvalidInput, listed, suggest
+from lsdt.errors import InvalidFile, InvalidInput, listed, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from lsdt.side_information.arms import ArmId
+
+_FORMS = "a dataframe, a dict of columns, a list of dicts, or a file"
+
+
+def read_table(path: str | PathLike[str]) -> pa.Table:
+    """Read a file: .csv, .tsv (also .gz), .jsonl or .parquet."""
+    import pyarrow as pa
+
+    place = checked_path(path, "file")
+    ending = place.name.lower().removesuffix(".gz").rpartition(".")[2]
+    try:
+        if ending in ("csv", "tsv"):
+            return _read_text(str(place), "\t" if ending == "tsv" else ",")
+        if ending == "jsonl":
+            from pyarrow import json
+
+            return json.read_json(str(place))
+        if ending in ("parquet", "pq"):
+            from pyarrow import parquet
+
+            return parquet.read_table(str(place))
+    except FileNotFoundError:
+        raise InvalidFile(f"cannot read {str(path)!r}: there is no such file") from None
+    except OSError as error:
+        raise InvalidFile(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    except pa.ArrowException as error:
+        raise InvalidFile(f"{str(path)!r} cannot be read as a table: {str(error).splitlines()[0]}") from None
+    raise InvalidFile(f"a table ends in .csv, .tsv, .jsonl or .parquet; got {str(path)!r}")
+
+
+def _read_text(path: str, delimiter: str) -> pa.Table:
+    """Read a text file with a line of column names; blanks around names and words do not count."""
+    import pyarrow as pa
+    from pyarrow import compute, csv
+
+    table = csv.read_csv(path, parse_options=csv.ParseOptions(delimiter=delimiter))
+    table = table.rename_columns([name.strip() for name in table.column_names])
+    for at, column in enumerate(table.columns):
+        if pa.types.is_binary(column.type):  # what is not UTF-8
+            name = table.column_names[at]
+            raise InvalidFile(f"{path!r} cannot be read as a table: the column {name!r} is not in UTF-8")
+        if pa.types.is_string(column.type):
+            table = table.set_column(at, table.column_names[at], compute.utf8_trim_whitespace(column))
+    return table
 
 
 def table_columns(rows: Any, what: str) -> dict[str, list[Any]]:
@@ -26,6 +73,8 @@ def table_columns(rows: Any, what: str) -> dict[str, list[Any]]:
     >>> table_columns([{"arm": "tea", "mean": .5}, {"arm": "cola", "mean": .25}], "experiments")
     {'arm': ['tea', 'cola'], 'mean': [0.5, 0.25]}
     """
+    if isinstance(rows, (str, PathLike)):
+        rows = read_table(rows)
     if isinstance(rows, Mapping):
         columns = {str(name): checked_list(column, str(name), "values") for name, column in rows.items()}
     elif isinstance(rows, (list, tuple)):
@@ -43,9 +92,7 @@ def table_columns(rows: Any, what: str) -> dict[str, list[Any]]:
 def _columns_of_dicts(rows: Any, what: str) -> dict[str, list[Any]]:
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise InvalidInput(
-                f"{what} must be a dataframe, a dict of columns or a list of dicts; row {number} is {row!r}"
-            )
+            raise InvalidInput(f"{what} must be {_FORMS}; row {number} is {row!r}")
     names = dict.fromkeys(name for row in rows for name in row)
     return {str(name): [row.get(name) for row in rows] for name in names}
 
@@ -56,9 +103,7 @@ def _columns_of_frame(rows: Any, what: str) -> dict[str, list[Any]]:
     try:
         frame = nw.from_native(rows)
     except TypeError:
-        raise InvalidInput(
-            f"{what} must be a dataframe, a dict of columns or a list of dicts; got {type(rows).__name__}"
-        ) from None
+        raise InvalidInput(f"{what} must be {_FORMS}; got {type(rows).__name__}") from None
     eager: Any = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
     return {name: eager[name].to_list() for name in eager.columns}
 
@@ -98,6 +143,32 @@ def take_ids(columns: dict[str, list[Any]], name: str, what: str) -> list[ArmId]
             f"{name} must be all text or all whole numbers; row {row} of {what} has {values[row]!r}"
         )
     return values
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell is empty: None, NaN, or a text without letters.
+
+    Examples
+    --------
+    >>> [is_missing(value) for value in (None, float("nan"), " ", 0, "no")]
+    [True, True, True, False, False]
+    """
+    if value is None or value != value:
+        return True
+    return isinstance(value, str) and not value.strip()
+
+
+def take_groups(columns: dict[str, list[Any]], name: str, what: str) -> list[Any] | None:
+    """Return a column of labels, all of which are given; None without such a column."""
+    if name not in columns:
+        return None
+    for row, value in enumerate(columns[name]):
+        if is_missing(value):
+            raise InvalidInput(
+                f"row {row} of {what} has no {name}; fill it in, or leave the column out if all rows belong "
+                "together"
+            )
+    return columns[name]
 
 
 def numbered(values: Iterable[Any]) -> tuple[list[Any], NDArray[np.int64]]:
