@@ -32,7 +32,8 @@ PLAIN = {"name": "plain", "arms": ["tea", "coffee", "juice"], "policy": "ucb1"}
 
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
-    with in_background(f"sqlite:///{tmp_path_factory.mktemp('service')}/lsdt.db") as url:
+    store = f"sqlite:///{tmp_path_factory.mktemp('service')}/lsdt.db"
+    with in_background(store, webhook_origins=["http://127.0.0.1:9"]) as url:
         yield url
 
 
@@ -685,6 +686,10 @@ CALLS = [
     ("get", f"{_ONE}/events", {}, None, None),
     ("get", f"{_ONE}/events", {}, None, "application/vnd.apache.parquet"),
     ("get", "/v1/keys", {}, None, None),
+    ("get", "/v1/webhooks", {}, None, None),
+    ("post", "/v1/webhooks", {}, {"url": "http://127.0.0.1:9/hook"}, None),
+    ("post", "/v1/webhooks/{webhook}/test", {}, None, None),
+    ("delete", "/v1/webhooks/{webhook}", {}, None, None),
     ("get", "/healthz", {}, None, None),
     ("get", "/readyz", {}, None, None),
     ("get", "/metrics", {}, None, None),
@@ -706,9 +711,11 @@ def test_answers_are_as_described(http, described):
     schemas = description()["components"]["schemas"]
     called = set()
     for method, path, names, body, accept in CALLS:
-        call = described[path.partition("?")[0]][method]
+        call = described[path.partition("?")[0].replace("webhook}", "number}")][method]
         called.add(call["operationId"])
         assert (body is None) <= (not call.get("requestBody", {}).get("required", False)), path
+        if "{webhook}" in path:
+            names = {"webhook": http.get("/v1/webhooks").json()["webhooks"][0]["id"]}
         url = path.format(**{"name": "described"} | names)
         headers = {} if accept is None else {"accept": accept}
         sent = http.request(method, url, json=body, headers=headers)

@@ -267,6 +267,11 @@ SENT = [
     ("experiments", {}, "GET", "/v1/experiments", None),
     ("keys", {}, "GET", "/v1/keys", None),
     ("add_key", {"role": "admin"}, "POST", "/v1/keys", {"role": "admin", "experiment": None, "rate": None}),
+    ("webhooks", {}, "GET", "/v1/webhooks", None),
+    ("add_webhook", {"url": "https://x", "events": ("test",)}, "POST", "/v1/webhooks",
+     {"url": "https://x", "experiment": None, "events": ["test"]}),
+    ("remove_webhook", {"number": "w"}, "DELETE", "/v1/webhooks/w", None),
+    ("test_webhook", {"number": "w"}, "POST", "/v1/webhooks/w/test", None),
     ("remove_key", {"number": "k/1"}, "DELETE", "/v1/keys/k%2F1", None),
 ]  # fmt: skip
 
@@ -305,7 +310,7 @@ def test_what_is_sent(kind):
         assert (request.method, str(request.url)) == (method, f"http://x{url}"), name
         assert request.headers["authorization"] == "Bearer KEY"
         path = url.partition("?")[0].replace(ONE, "/v1/experiments/{name}")
-        row = re.sub("/why/.*", "/why/{arm}", re.sub("/keys/.*", "/keys/{number}", path))
+        row = re.sub("/why/.*", "/why/{arm}", re.sub("/(keys|webhooks)/[^/]*", r"/\1/{number}", path))
         used.add((method, row))
         if TABLE[method, row].repeat == "keyed":
             keys.add(request.headers["idempotency-key"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.keys import CLOSED
@@ -25,6 +26,7 @@ examples:
   lsdt serve --store postgresql://lsdt@db.example.org/lsdt     (on as many machines as you like)
   lsdt keys add --role admin && lsdt serve --host 0.0.0.0
   lsdt serve --read-only --port 8901                           (beside the first, for an office screen)
+  LSDT_WEBHOOK_SECRET=whsec_... lsdt serve --webhook https://hooks.example.com/lsdt
 
 exit codes: 0 ended, 2 bad argument, 3 bad store, 8 a package is missing, 10 the store failed,
 11 another process writes to the store, 70 an error of lsdt itself"""
@@ -88,6 +90,20 @@ def add_to(commands: Any, name: str) -> None:
         action="store_true",
         help="only show what is in the store, even while another process writes to it: for an office screen",
     )
+    parser.add_argument(
+        "--webhook",
+        action="append",
+        metavar="URL",
+        help="tell this URL when an experiment can be stopped, when something needs attention, and the like; "
+        "signed with the secret in the environment variable LSDT_WEBHOOK_SECRET; may be repeated",
+    )
+    parser.add_argument(
+        "--webhook-origin",
+        action="append",
+        metavar="ORIGIN",
+        help="let holders of an admin key add webhooks at this origin, such as https://hooks.example.com; "
+        "may be repeated",
+    )
     parser.add_argument("--log-level", default="info", metavar="WORD", help="debug, info, warning or error")
     parser.set_defaults(run=run, keeps_a_log=True)
 
@@ -107,6 +123,9 @@ def run(options: argparse.Namespace) -> None:
         rate=options.rate,
         store_patience=options.store_patience,
         read_only=options.read_only,
+        webhooks=options.webhook or (),
+        webhook_secret=os.environ.get("LSDT_WEBHOOK_SECRET", ""),
+        webhook_origins=options.webhook_origin or (),
         origins=[origin.lower().rstrip("/") for origin in options.cors or ()],
     )
     serve(settings, options.host, options.port, ready=_say_where)

@@ -136,6 +136,8 @@ def _what(path: str) -> str:
     parts = path.split("/")
     if parts[1:3] == ["v1", "experiments"]:
         return parts[4] if len(parts) > 4 and parts[4] in _WORDS else "experiments"
+    if parts[1:3] == ["v1", "webhooks"]:
+        return "webhooks"
     return parts[1] if len(parts) == 2 and parts[1] in ("healthz", "readyz", "metrics") else "other"
 
 
@@ -156,6 +158,7 @@ def _with_cors(scope: Scope, send: Send, origins: tuple[str, ...]) -> Send:
             headers["access-control-allow-origin"] = origin
             headers["access-control-allow-headers"] = "authorization, content-type, idempotency-key"
             headers["access-control-allow-methods"] = "GET, POST, DELETE"
+            headers["access-control-expose-headers"] = "idempotent-replayed, retry-after"
             headers["access-control-max-age"] = "600"
             headers["cross-origin-resource-policy"] = "cross-origin"
             headers.add_vary_header("origin")

@@ -479,6 +479,62 @@ class KeyList(Struct):
     keys: list[ListedKey]
 
 
+class NewWebhook(Struct, forbid_unknown_fields=True):
+    """A webhook to add: where to, of one experiment or of all, and which types of events (all)."""
+
+    url: str
+    experiment: str | None = None
+    events: list[str] | None = None
+
+
+class AddedWebhook(Struct):
+    """A webhook, with the secret that its messages are signed with, shown this once."""
+
+    id: str
+    secret: str
+    url: str
+    experiment: str | None
+    events: list[str]
+
+
+class ListedWebhook(Struct):
+    """A webhook, and how deliveries went since the service was started.
+
+    Of `url` the path is hidden, as it often holds a secret. `created` is null for those of the command line.
+    `inactive` says why nothing is sent to it, and is mostly empty. `failed` counts attempts, `given_up`
+    messages; `last_status` is null where there was no answer.
+    """
+
+    id: str
+    url: str
+    experiment: str | None
+    events: list[str]
+    created: float | None
+    inactive: str
+    queued: int = 0
+    delivered: int = 0
+    failed: int = 0
+    given_up: int = 0
+    last_attempt: float | None = None
+    last_status: int | None = None
+    last_error: str = ""
+    last_delivered: float | None = None
+
+
+class WebhookList(Struct):
+    """All webhooks."""
+
+    webhooks: list[ListedWebhook]
+
+
+class WebhookTest(Struct):
+    """Whether a test message was accepted; `status` is null where there was no answer."""
+
+    delivered: bool
+    status: int | None
+    detail: str
+
+
 class Health(Struct):
     """Whether the service can answer."""
 

@@ -97,12 +97,43 @@ def metrics_text(service: Service, caller: Caller) -> str:
             "lsdt_store_failed": ("Whether the store failed.", [("", failed)]),
             "lsdt_broken_experiments": ("Experiments that cannot be opened.", [("", len(service.broken))]),
         }
+        values |= _of_webhooks(service)
     lines = []
     for name, (about, labelled) in values.items():
         lines += _head(name, "counter" if name.endswith("_total") else "gauge", about)
         lines += [f"{name}{labels} {value:.12g}" for labels, value in labelled]
     counted = service.metrics.text() if caller.experiment is None else ""
     return counted + "\n".join(lines) + "\n"
+
+
+def _of_webhooks(service: Service) -> dict[str, tuple[str, list[tuple[str, float]]]]:
+    """Return how deliveries went, by the id of the webhook: its address may hold a secret."""
+    listed = service.webhooks.listed()
+    if not listed:
+        return {}
+    outcomes = [(each.id, "delivered", each.delivered) for each in listed]
+    outcomes += [(each.id, "given_up", each.given_up) for each in listed]
+    messages = [(f'{{webhook="{number}",outcome="{word}"}}', float(n)) for number, word, n in outcomes]
+    by_id = [(f'{{webhook="{each.id}"}}', each) for each in listed]
+    return {
+        "lsdt_webhook_messages_total": ("Messages that are done with, by their outcome.", messages),
+        "lsdt_webhook_failures_total": (
+            "Attempts that failed.",
+            [(labels, float(each.failed)) for labels, each in by_id],
+        ),
+        "lsdt_webhook_queued": (
+            "Messages that have not arrived.",
+            [(labels, float(each.queued)) for labels, each in by_id],
+        ),
+        "lsdt_webhook_inactive": (
+            "Whether nothing is sent: it answered 410, or its origin is not allowed any more.",
+            [(labels, float(bool(each.inactive))) for labels, each in by_id],
+        ),
+        "lsdt_webhook_postponed_total": (
+            "Announcements put off because a queue was full.",
+            [("", float(service.webhooks.n_postponed))],
+        ),
+    }
 
 
 def _head(name: str, kind: str, about: str) -> list[str]:

@@ -76,6 +76,10 @@ class Routes:
             Route("/v1/keys", self.list_keys, methods=["GET"]),
             Route("/v1/keys", self.add_key, methods=["POST"]),
             Route("/v1/keys/{number}", self.remove_key, methods=["DELETE"]),
+            Route("/v1/webhooks", self.list_webhooks, methods=["GET"]),
+            Route("/v1/webhooks", self.add_webhook, methods=["POST"]),
+            Route("/v1/webhooks/{number}", self.remove_webhook, methods=["DELETE"]),
+            Route("/v1/webhooks/{number}/test", self.test_webhook, methods=["POST"]),
             Route("/healthz", self.healthz, methods=["GET"]),
             Route("/readyz", self.readyz, methods=["GET"]),
             Route("/metrics", self.metrics, methods=["GET"]),
@@ -420,6 +424,32 @@ class Routes:
         await run_in_threadpool(remove_key, self._service.store, request.path_params["number"])
         await run_in_threadpool(self._service.keys.reload)
         return answer(messages.DoneResponse())
+
+    # ---------------------------------------------------------------- webhooks
+
+    async def list_webhooks(self, request: Request) -> Response:
+        """List the webhooks, and how deliveries went."""
+        self.admit(request, "admin")
+        return answer(messages.WebhookList(self._service.webhooks.listed()))
+
+    async def add_webhook(self, request: Request) -> Response:
+        """Add a webhook, at an origin that the operator allows."""
+        head, _ = self.admit(request, "admin")
+        new = await self._body(request, head, messages.NewWebhook)
+        made = await run_in_threadpool(self._service.webhooks.add, new)
+        shown = messages.AddedWebhook(made.id, made.secret, made.url, made.experiment, list(made.events))
+        return answer(shown, 201)
+
+    async def remove_webhook(self, request: Request) -> Response:
+        """Remove a webhook."""
+        self.admit(request, "admin")
+        await run_in_threadpool(self._service.webhooks.remove, request.path_params["number"])
+        return answer(messages.DoneResponse())
+
+    async def test_webhook(self, request: Request) -> Response:
+        """Send a test message; a failure of the receiver is an answer, not an error."""
+        self.admit(request, "admin")
+        return answer(await run_in_threadpool(self._service.webhooks.test, request.path_params["number"]))
 
     # ---------------------------------------------------------------- health
 

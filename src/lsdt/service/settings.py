@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lsdt._validation import checked_positive, checked_whole
@@ -39,6 +39,15 @@ class Settings:
         program that holds the write lock of an SQLite file, 15 for a PostgreSQL server that is silent.
     read_only : bool
         Only show what is in the store, which another process may be writing to.
+    webhooks : sequence of str
+        URLs that are told of events of the service and all experiments.
+    webhook_secret : str
+        What messages to them are signed with: ``whsec_`` and random bytes in base64; several with spaces
+        between them while one replaces another.
+    webhook_origins : sequence of str
+        Origins, such as ``https://hooks.example.com``, at which webhooks may be added over HTTP.
+    webhook_wait : float
+        Seconds before the first repeat of a message that did not arrive.
     """
 
     store: str = "sqlite:///lsdt.db"
@@ -52,6 +61,10 @@ class Settings:
     patience: float = 30.0  # slow networks manage; a client that never finishes is soon gone
     store_patience: float | None = None
     read_only: bool = False
+    webhooks: Sequence[str] = ()
+    webhook_secret: str = field(default="", repr=False)
+    webhook_origins: Sequence[str] = ()
+    webhook_wait: float = 5.0  # restarts of a receiver take seconds
 
     def __post_init__(self) -> None:
         if self.read_only and self.store.startswith("memory:"):
@@ -61,6 +74,9 @@ class Settings:
             )
         checked_whole(self.most_waiting, "most_waiting", 1)
         checked_whole(self.body_limit, "body_limit", 1)
+        if self.read_only and (self.webhooks or self.webhook_origins):
+            raise InvalidInput("a read-only service sends no webhooks: give them to the service that decides")
+        checked_positive(self.webhook_wait, "webhook_wait", ", in seconds")
         checked_positive(self.answers_kept, "answers_kept", ", in seconds")
         checked_positive(self.patience, "patience", ", in seconds")
         if self.store_patience is not None:

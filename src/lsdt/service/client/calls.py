@@ -226,6 +226,7 @@ def _drift(response: httpx.Response) -> pd.DataFrame:
 # -------------------------------------------------------------------- the table
 
 _ALL, _ONE, _KEYS = "/v1/experiments", "/v1/experiments/{name}", "/v1/keys"
+_WEBHOOKS = "/v1/webhooks"
 _PARQUET, _SNAPSHOT = "application/vnd.apache.parquet", "application/octet-stream"
 OPTIONS = (
     "policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "floor",
@@ -262,4 +263,8 @@ EVENTS = Call("GET", f"{_ONE}/events", _json_lines, ("after", "limit"))
 KEYS = Call("GET", _KEYS, _rows("keys"))
 ADD_KEY = Call("POST", _KEYS, _fields, body=("role", "experiment", "rate"), repeat="never")
 REMOVE_KEY = Call("DELETE", f"{_KEYS}/{{number}}", _nothing, repeat="never")
+WEBHOOKS = Call("GET", _WEBHOOKS, _rows("webhooks"))
+ADD_WEBHOOK = Call("POST", _WEBHOOKS, _fields, body=("url", "experiment", "events"), repeat="never")
+REMOVE_WEBHOOK = Call("DELETE", f"{_WEBHOOKS}/{{number}}", _nothing, repeat="never")
+TEST_WEBHOOK = Call("POST", f"{_WEBHOOKS}/{{number}}/test", _fields, repeat="never")
 # fmt: on

@@ -325,6 +325,29 @@ class BaseClient:
         await self._send(calls.REMOVE_KEY, number=number)
 
     @Both
+    async def webhooks(self) -> list[dict[str, Any]]:
+        """Return who is told of events, and how deliveries went."""
+        return await self._send(calls.WEBHOOKS)
+
+    @Both
+    async def add_webhook(
+        self, url: str, experiment: str | None = None, events: Iterable[str] | None = None
+    ) -> dict[str, Any]:
+        """Tell one more; its secret is shown in this answer and nowhere else."""
+        words = None if events is None else list(events)
+        return await self._send(calls.ADD_WEBHOOK, url=url, experiment=experiment, events=words)
+
+    @Both
+    async def remove_webhook(self, number: str) -> None:
+        """Remove a webhook by its id."""
+        await self._send(calls.REMOVE_WEBHOOK, number=number)
+
+    @Both
+    async def test_webhook(self, number: str) -> dict[str, Any]:
+        """Send a test message to a webhook, once, and return whether it was accepted."""
+        return await self._send(calls.TEST_WEBHOOK, number=number)
+
+    @Both
     async def close(self) -> None:
         """Close the connections."""
         await self._disconnect()

@@ -25,6 +25,7 @@ from lsdt.service.keys import KeyRing, remove_keys_of
 from lsdt.service.metrics import Metrics
 from lsdt.service.requests import Guard
 from lsdt.service.stopping_forecast import StoppingForecasts
+from lsdt.service.webhooks import Webhooks
 from lsdt.storage import UNITS, Store, checked_name, now, open_store
 
 if TYPE_CHECKING:
@@ -80,6 +81,11 @@ class Service:
         is_replica = self.store.is_shared and self.following is None
         self.replication = ReplicaCoordinator(self) if is_replica else None
         self.commits = self._group_commit()
+        try:
+            self.webhooks = Webhooks(self)
+        except BaseException:
+            self._close_store()
+            raise
         self.closing = asyncio.Event()
         self._being_made: set[str] = set()
         self.going: set[str] = set()  # tags of experiments that are let go of, and must not be opened again
@@ -276,6 +282,7 @@ class Service:
         self.store.forget(PAUSED, tag)
         remove_keys_of(self.store, tag)
         self.keys.reload()
+        self.webhooks.forget(tag)
 
     def pause(self, hosted: HostedExperiment, paused: bool) -> None:
         """Hand out no more decisions of an experiment, or go on."""
@@ -328,6 +335,7 @@ class Service:
     async def start(self) -> None:
         """Begin what happens by itself: expiry, curves, keys that others added."""
         self._ticker = asyncio.create_task(self._tick())
+        self.webhooks.start()
 
     async def _tick(self) -> None:
         keys_at = answers_at = monotonic()
@@ -351,6 +359,7 @@ class Service:
                 if monotonic() - keys_at > _EVERY_KEYS:
                     keys_at = monotonic()
                     await asyncio.to_thread(self.keys.reload)
+                    await asyncio.to_thread(self.webhooks.reload)
                 if monotonic() - answers_at > _EVERY_ANSWERS and self.following is None:
                     answers_at = monotonic()
                     await asyncio.to_thread(self._forget_answers)
@@ -378,6 +387,7 @@ class Service:
         self.closing.set()
         if self._ticker is not None:
             self._ticker.cancel()
+        await asyncio.to_thread(self.webhooks.stop)
         await self.commits.close()
         await asyncio.to_thread(self._close_store)
 

@@ -1,0 +1,133 @@
+"""What is the case with a service and its experiments, as far as others want to be told.
+
+A condition is announced when it begins, again when its `mark` changes, and some also when they end. It is
+looked up rather than caught in the act: whatever was the case before a crash is found again after it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lsdt.errors import LsdtError
+from lsdt.service import attention
+
+if TYPE_CHECKING:
+    from lsdt.service.hosting import HostedExperiment, Service
+    from lsdt.service.stopping_forecast import Findings
+
+TEST = "test"
+# Types of events, with what they mean; docs/guides/service.md has the same table.
+EVENTS = {
+    "stopping.reached": "It is known which arm is the best, at a risk of 5%.",
+    "attention.raised": "Something needs attention; `kind` says what.",
+    "attention.cleared": "It has not been so for five minutes.",
+    "relations.contradictory": "Relations contradict one another.",
+    "relations.suspect": "Rewards contradict a relation.",
+    "experiment.paused": "An experiment hands out no more decisions.",
+    "experiment.resumed": "It does again.",
+    "experiment.failed": "An experiment cannot be opened.",
+    "experiment.recovered": "It can be opened again.",
+    TEST: "Somebody tries the webhook.",
+}
+_GRACE = 300.0  # seconds that something must be gone before it is cleared, so that what flickers is told once
+_MOST_SUSPECTED = 2_000  # arms up to which suspects are looked for, as on the pages: 17 ms
+_MOST_TOLD = 5  # relations, the strongest first
+AT_ONCE = ("paused",)  # what `at_once` finds
+
+
+class Condition(NamedTuple):
+    """Something that is the case.
+
+    Attributes
+    ----------
+    type : str
+        The type of the event that announces it.
+    data : dict
+        The event's data.
+    mark : str
+        If another one was announced before, this is news.
+    ends : str
+        The type of the event that announces its end; empty for none.
+    grace : float
+        Seconds that it must be over before it counts as ended; None if it never does.
+    """
+
+    type: str
+    data: dict[str, Any]
+    mark: str = ""
+    ends: str = ""
+    grace: float | None = 0.0
+
+
+Conditions = dict[str, Condition]
+
+
+def of_whole_service(service: Service) -> Conditions:
+    """Return what is the case with the service, whatever the experiment, by key."""
+    found = {
+        f"attention {each.kind}": _attention(each.kind, each.text) for each in attention.of_service(service)
+    }
+    for name, text in list(service.broken.items()):
+        data = {"experiment": name, "text": f"The experiment {name!r} cannot be opened: {text}"}
+        found[f"failed {name}"] = Condition("experiment.failed", data, ends="experiment.recovered")
+    return found
+
+
+def at_once(hosted: HostedExperiment) -> Conditions:
+    """Return what is the case with an experiment and takes no time to find out."""
+    if not hosted.paused:
+        return {}
+    data = {"experiment": hosted.name, "text": f"{hosted.name} is paused and hands out no decisions."}
+    return {"paused": Condition("experiment.paused", data, ends="experiment.resumed")}
+
+
+def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings) -> Conditions:
+    """Return what else is the case with it; this takes milliseconds of the agent's time."""
+    found: Conditions = {}
+    name, side, forecast = hosted.name, hosted.agent.side, findings.forecast
+    if forecast.known and forecast.arm is not None:
+        best = side.show(side.index(forecast.arm))
+        data = {
+            "experiment": name,
+            "text": f"{name}: {best} is known to be the best arm; {forecast.text}.",
+            "arm": forecast.arm,
+            "delta": 0.05,
+            "evidence": forecast.evidence,
+            "needed": forecast.needed,
+        }
+        found["stopping"] = Condition("stopping.reached", data, f"{side.n_arms} {forecast.arm}", grace=None)
+    elsewhere = {each.kind for each in attention.of_service(service)} | {"paused", "contradiction"}
+    for each in attention.of_experiment(service, hosted, findings):
+        if each.kind not in elsewhere:
+            found.setdefault(f"attention {each.kind}", _attention(each.kind, each.text, name))
+    if findings.conflict:
+        data = {"experiment": name, "text": f"{name}: relations contradict one another: {findings.conflict}."}
+        found["contradiction"] = Condition("relations.contradictory", data, findings.conflict, grace=_GRACE)
+    return found | _suspects(hosted)
+
+
+def _attention(kind: str, text: str, experiment: str | None = None) -> Condition:
+    data = {"experiment": experiment, "kind": kind, "text": text}
+    return Condition("attention.raised", data, ends="attention.cleared", grace=_GRACE)
+
+
+def _suspects(hosted: HostedExperiment) -> Conditions:
+    agent = hosted.agent
+    if agent.side.n_arms > _MOST_SUSPECTED:
+        return {}
+    try:
+        rows = agent.suspects().head(_MOST_TOLD).to_dict("records")
+    except LsdtError:  # these rewards have no such test
+        return {}
+    found = {}
+    for row in rows:
+        a, b, relation = row["arm_a"], row["arm_b"], row["relation"]
+        data = {
+            "experiment": hosted.name,
+            "text": f"{hosted.name}: rewards contradict the relation of {a} and {b} ({relation}).",
+            "arms": [a, b],
+            "relation": relation,
+            "evidence": float(row["evidence"]),
+        }
+        found[f"suspect {relation} {a!r} {b!r}"] = Condition("relations.suspect", data, grace=_GRACE)
+    return found
