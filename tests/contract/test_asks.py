@@ -42,6 +42,7 @@ CACHES = {
     "ossb": {"solved", "rates"},
     "lsdt_closure": {"largest", "solved", *_CLOSURE},
     "soft_closure": {"surprise", *_CLOSURE},
+    "spectral_ts": {"noise"},
     "identify": _EVIDENCE,
 }
 # Their solvers go on from where they were, which changes the last digits of what they find.

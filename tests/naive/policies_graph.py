@@ -1,8 +1,10 @@
-"""Policies that play on the similarity graph: CKL-UCB, OSUB, OSSB, IMED-UB, UTS."""
+"""Policies on the similarity graph: CKL-UCB, OSUB, OSSB, IMED-UB, UTS, and those that estimate together."""
 
 from __future__ import annotations
 
 import math
+
+import numpy as np
 
 from naive.policies_baselines import gaussian_draw, imed_index
 from naive.worlds import Twin, first_largest, first_smallest, kl, kl_upper, largest_with, tossed
@@ -159,3 +161,60 @@ class Ossb(Twin):
         if counts[least] <= self.parameter("forced_exploration", 0.001) * self.explored:
             return least
         return first_smallest({a: counts[a] / self.rates[a] for a in self.arms if self.rates[a] > 0.0})
+
+
+class OnTheGraph(Twin):
+    """A ridge regression on the graph, solved from the first reward in every round."""
+
+    def begin(self):
+        n_arms = len(self.arms)
+        laplacian = np.zeros((n_arms, n_arms))
+        for a, b in map(sorted, self.world.similar):
+            laplacian[[a, b], [a, b]] += 1.0
+            laplacian[[a, b], [b, a]] -= 1.0
+        weight = self.parameter("weight", (self.sigma / self.world.epsilon) ** 2)
+        self.prior = weight * laplacian + self.parameter("ridge", 0.01) * np.eye(n_arms)
+
+    def precision(self):
+        return self.prior + np.diag([float(self.count(arm)) for arm in self.world.arms])
+
+    def estimates(self):
+        return np.linalg.solve(self.precision(), [self.total(arm) for arm in self.world.arms])
+
+
+class LaplacianUcb(OnTheGraph):
+    def select(self):
+        precision, means = self.precision(), self.estimates()
+        variances = np.diag(np.linalg.inv(precision))
+        if self.parameter("radius", "log") == "log":
+            radius = self.sigma * math.sqrt(self.parameter("alpha", 2.0) * math.log(1 + self.time))
+        else:
+            growth = np.linalg.slogdet(precision)[1] - np.linalg.slogdet(self.prior)[1]
+            doubt = 2.0 * math.log(1.0 / self.parameter("delta", 0.001))
+            radius = self.sigma * math.sqrt(growth + doubt) + self.parameter("norm", 1.0)
+        indices = means + radius * np.sqrt(variances)
+        return self.play_largest(dict(enumerate(indices.tolist())))
+
+
+class SpectralTs(OnTheGraph):
+    """A draw is m + F z with F F^T = P; which F is a convention: the upper root, changed by Potter's rule."""
+
+    def root(self):
+        root = np.zeros_like(self.prior)
+        for part in self.world.components():
+            part = sorted(part)
+            lower = np.linalg.cholesky(self.prior[np.ix_(part, part)])
+            root[np.ix_(part, part)] = np.linalg.inv(lower).T
+        for arm, _ in self.history:
+            row = root[arm].copy()
+            total = 1.0 + row @ row
+            root -= np.outer(root @ row, row) / (total + math.sqrt(total))
+        return root
+
+    def select(self):
+        order = [arm for part in sorted(map(sorted, self.world.components())) for arm in part]
+        noise = np.zeros(len(order))
+        for arm in order:
+            noise[arm] = self.stream.normal()
+        drawn = self.estimates() + self.parameter("width", 1.0) * self.sigma * (self.root() @ noise)
+        return self.play_largest(dict(enumerate(drawn.tolist())))

@@ -92,6 +92,25 @@ def test_ckl_ucb_plays_a_largest_index(family, floor, thorough):
 
 
 @pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("laplacian_ucb", {}),
+        ("laplacian_ucb", {"weight": 3.0, "ridge": 0.5, "alpha": 0.2, "sigma": 0.3}),
+        ("laplacian_ucb", {"radius": "determinant"}),
+        ("laplacian_ucb", {"radius": "determinant", "delta": 0.1, "norm": 0.3}),
+        ("spectral_ts", {}),
+        ("spectral_ts", {"weight": 0.5, "ridge": 2.0, "width": 0.3}),
+    ],
+)
+def test_estimates_on_the_graph_lead_to_the_same_choice(name, parameters, thorough):
+    """Arms with the same neighbours tie up to rounding."""
+    for family in ("gaussian", "bernoulli"):
+        for number, problem in problems(name, family, numbers=NUMBERS if thorough else SOME):
+            rounds = 200 if thorough else 40
+            play_both(name, problem, rounds, seed=number, agree=as_good, **parameters)
+
+
+@pytest.mark.parametrize(
     ("family", "parameters"), [("gaussian", {}), ("bernoulli", {}), ("bernoulli", {"audit": 0.0})]
 )
 def test_lsdt_watchful_plays_a_largest_index(family, parameters, thorough):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 import lsdt
@@ -134,6 +135,39 @@ def first_leader(key):
     stream = Stream(key)
     stream.begin_round(0, CHOICE)
     return stream.below(3)
+
+
+def test_laplacian_ucb():
+    """Arms 0 and 1 are similar, 2 is alone; weight 1, ridge 1, so that P_0 is [2/3, 1/3; 1/3, 2/3] and 1.
+
+    After a reward of 1 for arm 0: P = [2, 1; 1, 3] / 5, m = (2/5, 1/5, 0); widths with alpha log 2 = 1 are
+    .632, .775, 1: indices 1.032, .975 and 1. With alpha log 2 = 4 they are 1.665, 1.749 and 2.
+    """
+    side = Side(3, similar=[(0, 1)], epsilon=0.5)
+    one = 1.0 / math.log(2.0)
+    same = {"side": side, "weight": 1.0, "ridge": 1.0}
+    assert next_choice("laplacian_ucb", (0, 1.0), alpha=one, **same) == 0
+    assert next_choice("laplacian_ucb", (0, 1.0), alpha=4.0 * one, **same) == 2
+    played = after(begin("laplacian_ucb", alpha=one, **same), (0, 1.0))
+    assert played.state.estimate.variances == pytest.approx([0.4, 0.6, 1.0])
+    assert played.state.estimate.means == pytest.approx([0.4, 0.2, 0.0])
+
+
+def test_laplacian_ucb_with_the_radius_of_the_ellipsoid():
+    """As above, where det P fell from 1/3 to 1/5: radius sqrt(log(5/3) + 0) + norm, .715 + norm."""
+    side = Side(3, similar=[(0, 1)], epsilon=0.5)
+    same = {"side": side, "weight": 1.0, "ridge": 1.0, "radius": "determinant", "delta": 1.0}
+    assert next_choice("laplacian_ucb", (0, 1.0), norm=0.0, **same) == 0  # .852, .754, .715
+    assert next_choice("laplacian_ucb", (0, 1.0), norm=1.0, **same) == 2  # 1.484, 1.528, 1.715
+
+
+def test_spectral_ts_draws_from_the_posterior():
+    """Draws of the state above: z through F gives covariance P."""
+    side = Side(3, similar=[(0, 1)], epsilon=0.5)
+    estimate = after(begin("spectral_ts", side=side, weight=1.0, ridge=1.0), (0, 1.0)).state.estimate
+    block = estimate.factor[:4].reshape(2, 2)
+    assert estimate.row.tolist() == [0, 2, 4]
+    assert block @ block.T == pytest.approx(np.array([[0.4, 0.2], [0.2, 0.6]]))
 
 
 def test_osub():

@@ -31,6 +31,8 @@ BUILT_IN = {
     "imed": "lsdt.policies.classic.imed",
     "imed_ub": "lsdt.policies.graph.imed_ub",
     "uts": "lsdt.policies.graph.uts",
+    "laplacian_ucb": "lsdt.policies.graph.laplacian_ucb",
+    "spectral_ts": "lsdt.policies.graph.spectral_ts",
     "lsdt_watchful": "lsdt.policies.beyond.lsdt_watchful",
 }
 
