@@ -276,24 +276,26 @@ def test_a_receiver_that_is_gone_is_sent_nothing_more(tmp_path):
 
 
 def test_a_full_queue_postpones_and_loses_nothing():
-    schedule = QUICK._replace(first_wait=0.2, attempts=99, most_queued=2)
+    gate = threading.Event()
+
+    def slow(handler):
+        gate.wait(20.0)
+        handler.send_response(200)
+        handler.end_headers()
+
+    schedule = Schedule(patience=20.0, most_queued=2)
     with (
-        receiving(*[500] * 3, 200) as receiver,
-        serving("memory://", receiver.url, schedule=schedule) as found,
+        receiving(slow) as receiver,
+        serving("memory://", receiver.url, schedule=schedule) as (service, webhooks),
     ):
-        service, webhooks = found
         for number in range(4):
             decided(service, f"drinks {number}")
-        webhooks.look()
-        assert len(service.store.recall(QUEUE)) <= 2
-        for _ in range(2_000):
-            webhooks.look()
-            done = [json.loads(body)["data"]["experiment"] for _, _, body in receiver.got[3:]]
-            if len(set(done)) == 4:
-                break
-            time.sleep(0.01)
-        assert webhooks.n_postponed
-        assert sorted(set(done)) == [f"drinks {number}" for number in range(4)]
+        until(lambda: webhooks.look() or webhooks.n_postponed)
+        assert len(service.store.recall(QUEUE)) == 2
+        gate.set()
+        until(lambda: webhooks.look() or len(receiver.got) == 4)
+        told = [verified(got)["data"]["experiment"] for got in receiver.got]
+        assert sorted(told) == [f"drinks {number}" for number in range(4)]
 
 
 def test_a_store_that_failed_is_announced_all_the_same(tmp_path):
