@@ -21,7 +21,7 @@ from urllib.request import Request, urlopen
 
 from service.load import Load
 
-NEW = {"n_arms": 20, "policy": "ts", "floor": {"3": 0.05}, "replace_within": "1 hour"}
+NEW = {"n_arms": 20, "policy": "ts", "replace_within": "1 hour", "floor": {"3": 0.05}, "holdout": {"4": 0.05}}
 
 
 def free_port():
@@ -218,6 +218,7 @@ def is_right(made):
     return (
         not made["lost"]
         and not made["doubled"]
+        and not made["units with two arms"]
         and not made["wrong answers"]
         and made["plays equal the log"]
         and made["rewards equal the log"]

@@ -6,6 +6,8 @@ import asyncio
 import json
 import random
 
+SLATE = {"n": 3, "distinct": True}
+
 
 class Connection:
     """One connection at a time, opened again when it breaks: to the next of several services."""
@@ -75,8 +77,8 @@ class Load:
         connection = Connection(self.ports, turn)
         while not self.is_over:
             key = f"{self.rng.getrandbits(96):024x}"
-            unit = f"user-{self.rng.getrandbits(10)}"
-            body = {"unit": unit} if self.rng.random() < 0.3 else {}
+            unit, kind = f"user-{self.rng.getrandbits(8)}", self.rng.random()
+            body = {"unit": unit} if kind < 0.3 else SLATE if kind < 0.4 else {}
             answer = await self._sure(connection, "ask", body, key)
             if answer is None:
                 break
@@ -84,8 +86,12 @@ class Load:
                 self.n_repeated += 1
                 if await self._sure(connection, "ask", body, key) != answer:
                     self.wrong.append(("ask", "a repeat was answered otherwise"))
-            decision = answer["decisions"][0]
-            if body and self.arm_of.setdefault(unit, decision["arm"]) != decision["arm"]:
+            first, *others = answer["decisions"]
+            if others:
+                await self._tell_slate(connection, [first, *others])
+                continue
+            decision = first
+            if "unit" in body and self.arm_of.setdefault(unit, decision["arm"]) != decision["arm"]:
                 self.wrong.append(("ask", "a unit saw two arms"))
             if decision["id"] in self.asked:
                 self.wrong.append(("ask", "an id was handed out twice"))
@@ -106,6 +112,20 @@ class Load:
                 self.told[decision["id"]] = reward
         connection.drop()
 
+    async def _tell_slate(self, connection, decisions):
+        """Tell what different arms that were asked for at once paid, all in one request."""
+        if len({each["arm"] for each in decisions}) < SLATE["n"]:
+            self.wrong.append(("ask", "a slate names an arm twice"))
+        rewards = [{"decision": each["id"], "reward": float(self.rng.random() < 0.5)} for each in decisions]
+        answer = await self._sure(connection, "tell", {"rewards": rewards})
+        if answer is None or answer["learned"] + answer["repeated"] != len(rewards):
+            self.wrong.append(("tell", answer))
+        if any(each["id"] in self.asked for each in decisions):
+            self.wrong.append(("ask", "an id was handed out twice"))
+        if self.keeps:
+            self.asked |= {each["id"]: each["arm"] for each in decisions}
+            self.told |= {each["decision"]: each["reward"] for each in rewards}
+
     async def run(self, meanwhile):
         """Work until `meanwhile`, a coroutine, is over; then let every worker end its round."""
         workers = [asyncio.create_task(self._work(turn)) for turn in range(self.n_connections)]
@@ -123,6 +143,7 @@ class Load:
         learned = {event["decision"]: event["reward"] for event in tells}
         n_learned = len(learned)
         learned |= {event["decision"]: event["reward"] for event in events if event["event"] == "replace"}
+        n_moved = sum(in_log[each["first"]] != each["arm"] for each in asks if each["first"] is not None)
         asked = {parts(text).number: arm for text, arm in self.asked.items()}
         told = {parts(text).number: reward for text, reward in self.told.items()}
         lost = sum(in_log.get(number) != arm for number, arm in asked.items())
@@ -137,6 +158,8 @@ class Load:
         return {
             "lost": lost,
             "doubled": doubled,
+            "units with two arms": n_moved,
+            "decisions of units that were there before": sum(each["first"] is not None for each in asks),
             "plays equal the log": plays == counted,
             "rewards equal the log": abs(total - rest) < 1e-6 * (1.0 + total),
         }

@@ -102,6 +102,16 @@ def test_the_service_decides_as_an_agent_does(http, plain):
     told = http.get(f"{plain}/stopping", params={"delta": 0.1, "tolerance": 0.2}).json()
     assert (told["stop"], told["arm"], told["text"]) == (verdict.stop, verdict.arm_id, verdict.text)
     assert told["pending"] == verdict.pending == 7
+    assert (told["arms"], told["top"]) == ([verdict.arm_id], 1)
+    several = agent.best(top=2)
+    best = http.get(f"{plain}/best", params={"top": 2}).json()
+    assert [best["arm"], *(each["arm"] for each in best["runners_up"])] == several.arm_ids
+    assert (best["text"], best["certainty"]) == (several.text, several.certainty)
+    for top in (2, "all"):
+        verdict = agent.stopping(0.1, 0.2, top=top)
+        told = http.get(f"{plain}/stopping", params={"delta": 0.1, "tolerance": 0.2, "top": top}).json()
+        assert (told["stop"], told["arms"], told["text"]) == (verdict.stop, verdict.arm_ids, verdict.text)
+        assert (told["top"], told["tries_to_go"], told["pending"]) == (top, None, 7)
 
 
 def test_a_slate_names_different_arms(http, plain):
@@ -148,10 +158,13 @@ def test_what_is_wrong_is_said_as_in_python(http, plain, call, body, status, det
 @pytest.mark.parametrize(
     ("call", "detail"),
     [
-        ("stopping?epsilon=.2", "this call takes delta, tolerance; got 'epsilon'"),
+        ("stopping?epsilon=.2", "this call takes delta, tolerance, top; got 'epsilon'"),
+        ("stopping?top=both", "top must be a whole number of at least 0; got 'both'"),
+        ("stopping?top=9", "top must be a whole number from 1 to 3, or 'all'"),
+        ("best?top=0", "top must be a whole number from 1 to 3"),
         ("stopping?tolerence=.2", "did you mean 'tolerance'?"),
         ("events?from=3", "this call takes after, limit, format; got 'from'"),
-        ("best?n=2", "this call takes n_runners_up; got 'n'"),
+        ("best?n=2", "this call takes n_runners_up, top; got 'n'"),
     ],
 )
 def test_words_of_a_query_that_a_call_does_not_take_are_refused(http, plain, call, detail):
@@ -678,8 +691,10 @@ CALLS = [
     ("post", f"{_ONE}/snapshot", {}, None, "application/octet-stream"),
     ("get", f"{_ONE}/arms", {}, None, None),
     ("get", f"{_ONE}/best", {}, None, None),
+    ("get", f"{_ONE}/best?top=2", {}, None, None),
     ("get", _ONE + "/why/{arm}", {"arm": 0}, None, None),
     ("get", f"{_ONE}/stopping", {}, None, None),
+    ("get", f"{_ONE}/stopping?top=all", {}, None, None),
     ("get", f"{_ONE}/lift?control=1", {}, None, None),
     ("get", f"{_ONE}/suspects", {}, None, None),
     ("get", f"{_ONE}/drift", {}, None, None),

@@ -256,8 +256,10 @@ SENT = [
     ("to_frame", {}, "GET", f"{ONE}/arms", None),
     ("best", {"n_runners_up": 2}, "GET", f"{ONE}/best?n_runners_up=2", None),
     ("why", {"arm": "a/b?"}, "GET", f"{ONE}/why/a%2Fb%3F", None),
-    ("stopping", {}, "GET", f"{ONE}/stopping?delta=0.05", None),
-    ("stopping", {"tolerance": np.float64(0.1)}, "GET", f"{ONE}/stopping?delta=0.05&tolerance=0.1", None),
+    ("best", {"n_runners_up": 2, "top": 3}, "GET", f"{ONE}/best?top=3", None),
+    ("stopping", {}, "GET", f"{ONE}/stopping?delta=0.05&top=1", None),
+    ("stopping", {"tolerance": np.float64(0.1), "top": "all"}, "GET",
+     f"{ONE}/stopping?delta=0.05&tolerance=0.1&top=all", None),
     ("lift", {"control": 7}, "GET", f"{ONE}/lift?control=7&risk=0.05", None),
     ("suspects", {"risk": 0.1}, "GET", f"{ONE}/suspects?risk=0.1", None),
     ("drift", {}, "GET", f"{ONE}/drift?risk=0.05", None),
@@ -431,6 +433,10 @@ def test_asynchronous(url):
             best, frame = await agent.best(), await agent.to_frame()
             assert frame["plays"].sum() == 21
             assert best.plays <= 21
+            both, verdict = await agent.best(top=3), await agent.stopping(tolerance=0.1, top=3)
+            assert both.arms[0].arm_id == best.arm_id
+            assert sorted(both.arm_ids) == sorted(verdict.arm_ids) == sorted(SIDE.arm_ids)
+            assert (verdict.stop, verdict.top, verdict.arm_id) == (True, 3, verdict.arm_ids[0])
             with pytest.raises(InvalidInput, match="'cola'"):
                 await agent.retire("cola")
             assert await agent.cancel_many(await agent.ask(3)) == 3

@@ -314,7 +314,10 @@ class ArmEstimateResponse(Struct):
 
 
 class BestResponse(Struct):
-    """The arm to recommend, and the next best."""
+    """The arm to recommend, and the next best.
+
+    With `top`, arm and runners-up are the best `top` together, and `certainty` is that of all of them.
+    """
 
     arm: ArmId
     mean: float
@@ -345,11 +348,12 @@ class WhyResponse(Struct):
 
 
 class StoppingResponse(Struct):
-    """Whether it is known which arm is the best.
+    """Whether it is known which arm is the best, or which are the best `top`, or all within the tolerance.
 
-    `evidence` against the strongest rival is a logarithm, null where relations settle it; `needed` is how
-    much makes `stop` true. `tries_to_go` is an estimate, null where `no_estimate` says why. `pending` is how
-    many decisions have no reward yet; `text` says what they do to the answer.
+    `arms` are the arms to name, the likely best first, and `arm` is the first of them. `evidence` against the
+    strongest rival is a logarithm, null where relations settle it; `needed` is how much makes `stop` true.
+    `tries_to_go` is an estimate, null where `no_estimate` says why. `pending` is how many decisions have no
+    reward yet; `text` says what they do to the answer.
     """
 
     stop: bool
@@ -362,6 +366,8 @@ class StoppingResponse(Struct):
     tries_to_go: int | None
     no_estimate: str
     pending: int
+    arms: list[ArmId]
+    top: int | str
 
 
 class StoppingForecast(Struct):

@@ -39,6 +39,8 @@ OF_A_FILE: dict[str, Any] = {
     "replace_within": ["number", "string"], "sticky": ["number", "string"], "expiry": _EXPIRY,
 }  # fmt: skip
 _WHOLE = {"type": "integer", "minimum": 0}
+_FROM_ONE: dict[str, Any] = {"type": "integer", "minimum": 1}
+_TOP = {"anyOf": [_FROM_ONE, {"const": "all"}]}
 _ORDER = {"type": "string", "enum": [way + word for way in ("", "-") for word in messages.ORDERS]}
 _FORMAT = {"type": "string", "enum": list(messages.FORMATS)}
 _WRONG = {
@@ -75,12 +77,12 @@ _CALLS = (
     _Call("post", f"{_ONE}/snapshot", "snapshot", "Keep a snapshot now.", None, messages.SnapshotResponse),
     _Call("get", f"{_ONE}/arms", "listArms", "The arms, all or a page of them.", None, messages.ArmPage, 200,
           (("search", "string"), ("order", _ORDER), ("offset", _WHOLE), ("limit", _WHOLE))),
-    _Call("get", f"{_ONE}/best", "best", "The arm to recommend.", None, messages.BestResponse, 200,
-          (("n_runners_up", _WHOLE),)),
+    _Call("get", f"{_ONE}/best", "best", "The arm or arms to recommend.", None, messages.BestResponse, 200,
+          (("n_runners_up", _WHOLE), ("top", _FROM_ONE))),
     _Call("get", _ONE + "/why/{arm}", "why", "Why an arm is in play or out.", None, messages.WhyResponse),
-    _Call("get", f"{_ONE}/stopping", "stopping", "Whether the best arm is known.", None,
-          messages.StoppingResponse,
-          200, (("delta", "number"), ("tolerance", "number"))),
+    _Call("get", f"{_ONE}/stopping", "stopping", "Whether the best arm, or the best several, are known.",
+          None, messages.StoppingResponse, 200,
+          (("delta", "number"), ("tolerance", "number"), ("top", _TOP))),
     _Call("get", f"{_ONE}/lift", "lift", "How much better arms are than a control.", None, messages.Lift, 200,
           (("control", "string"), ("risk", "number"))),
     _Call("get", f"{_ONE}/suspects", "suspects", "Relations that the rewards contradict.", None,

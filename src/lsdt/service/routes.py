@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from lsdt.agent import TopStopping
 from lsdt.errors import InvalidInput, suggest
 from lsdt.service import event_log, messages
 from lsdt.service.answers import JSON, Refused, encode
@@ -306,9 +307,12 @@ class Routes:
         return answer(await run_in_threadpool(arm_rows, hosted, search, order, offset, limit))
 
     async def best(self, request: Request) -> Response:
-        """Return the arm to recommend."""
+        """Return the arm or the arms to recommend."""
         _, hosted = self.hosted(request, "read")
-        n_runners_up = _whole(_query(request, "n_runners_up").get("n_runners_up"), 3, "n_runners_up")
+        query = _query(request, "n_runners_up", "top")
+        if "top" in query:
+            return answer(await run_in_threadpool(best_arms, hosted, _whole(query["top"], 1, "top")))
+        n_runners_up = _whole(query.get("n_runners_up"), 3, "n_runners_up")
         return answer(await run_in_threadpool(best_arm, hosted, n_runners_up))
 
     async def why(self, request: Request) -> Response:
@@ -317,12 +321,14 @@ class Routes:
         return answer(await run_in_threadpool(why_arm, hosted, request.path_params["arm"]))
 
     async def stopping(self, request: Request) -> Response:
-        """Return whether it is known which arm is the best."""
+        """Return whether it is known which arm is the best, or which are the best several."""
         _, hosted = self.hosted(request, "read")
-        query = _query(request, "delta", "tolerance")
+        query = _query(request, "delta", "tolerance", "top")
         delta = _number(query.get("delta"), 0.05, "delta")
         tolerance = None if "tolerance" not in query else _number(query["tolerance"], 0.0, "tolerance")
-        return answer(await run_in_threadpool(stopping, hosted, delta, tolerance))
+        top = query.get("top", "1")
+        which = top if top == "all" else _whole(top, 1, "top")
+        return answer(await run_in_threadpool(stopping, hosted, delta, tolerance, which))
 
     async def lift(self, request: Request) -> Response:
         """Return how much better each arm is than a control."""
@@ -595,9 +601,35 @@ def best_arm(hosted: HostedExperiment, n_runners_up: int = 3) -> messages.BestRe
     return messages.BestResponse(*found[:5], low, high, found.certainty, others, found.text)
 
 
-def stopping(hosted: HostedExperiment, delta: float, tolerance: float | None) -> messages.StoppingResponse:
-    """Return whether it is known which arm is the best."""
-    found = hosted.agent.stopping(delta, tolerance)
+def best_arms(hosted: HostedExperiment, top: int) -> messages.BestResponse:
+    """Return the best `top` arms to recommend."""
+    found = hosted.agent.best(top=top)
+    first, *rest = found.arms
+    others = [messages.ArmEstimateResponse(*map(_plain, each)) for each in rest]
+    low, high = _plain(first.anytime_low), _plain(first.anytime_high)
+    return messages.BestResponse(*first[:5], low, high, found.certainty, others, found.text)
+
+
+def stopping(
+    hosted: HostedExperiment, delta: float, tolerance: float | None, top: int | str = 1
+) -> messages.StoppingResponse:
+    """Return whether it is known which arm is the best, or which are the best several."""
+    found = hosted.agent.stopping(delta, tolerance, top=top)
+    if isinstance(found, TopStopping):
+        return messages.StoppingResponse(
+            found.stop,
+            found.arm_ids[0],
+            found.delta,
+            found.tolerance,
+            found.text,
+            _plain(found.evidence),
+            found.needed,
+            None,
+            "how many tries are missing is estimated for one arm only",
+            found.pending,
+            found.arm_ids,
+            found.top,
+        )
     return messages.StoppingResponse(
         bool(found.stop),
         found.arm_id,
@@ -609,6 +641,8 @@ def stopping(hosted: HostedExperiment, delta: float, tolerance: float | None) ->
         found.tries_to_go,
         found.no_estimate,
         found.pending,
+        [found.arm_id],
+        1,
     )
 
 

@@ -33,6 +33,7 @@ def test_kills_lose_and_double_nothing(tmp_path):
     made = kills.kill_again_and_again(tmp_path, n_kills=1, seconds=0.4, n_connections=16)
     assert made["wrong answers"] == []
     assert (made["lost"], made["doubled"], made["plays equal the log"]) == (0, 0, True)
+    assert made["units with two arms"] == 0
     assert made["acknowledged"] > 50
     assert made["exit codes"] == [0]  # of SIGTERM
 

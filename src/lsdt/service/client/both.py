@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
+    from lsdt.agent import Recommendation, TopRecommendation
     from lsdt.service.client.clients import AsyncClient, Client
     from lsdt.service.client.results import RemoteDecision
 
@@ -86,6 +87,31 @@ class BothAsk(Both[..., Any]):
         def __get__(
             self, client: AsyncClient, kind: Any
         ) -> AskSignature[Awaited[RemoteDecision], Awaited[list[RemoteDecision]]]: ...
+        @overload
+        def __get__(self, client: None, kind: Any) -> Callable[..., Any]: ...
+        def __get__(self, client: Any, kind: Any) -> Any: ...
+
+
+class BestSignature(Protocol[One, Many]):
+    """What `best` takes and returns: one arm, or the best `top`."""
+
+    @overload
+    def __call__(self, n_runners_up: int = 3, *, top: None = None) -> One: ...
+    @overload
+    def __call__(self, n_runners_up: int = 3, *, top: int) -> Many: ...
+
+
+class BothBest(Both[..., Any]):
+    """`Both` for `best`, of whose overloads mypy would keep the first alone."""
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __get__(self, client: Client, kind: Any) -> BestSignature[Recommendation, TopRecommendation]: ...
+        @overload
+        def __get__(
+            self, client: AsyncClient, kind: Any
+        ) -> BestSignature[Awaited[Recommendation], Awaited[TopRecommendation]]: ...
         @overload
         def __get__(self, client: None, kind: Any) -> Callable[..., Any]: ...
         def __get__(self, client: Any, kind: Any) -> Any: ...

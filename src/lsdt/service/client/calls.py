@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, NoReturn, T
 from urllib.parse import quote
 
 from lsdt import errors
-from lsdt.agent import ArmEstimate, Blocked, Extension, Recommendation
+from lsdt.agent import ArmEstimate, Blocked, Extension, Recommendation, TopRecommendation
 from lsdt.errors import InvalidInput, LostDecision, LsdtError, StoreFailed
 from lsdt.service.client.results import RemoteDecision, StoppingAnswer
 from lsdt.service.decision_ids import parts
@@ -183,6 +183,13 @@ def _best(response: httpx.Response) -> Recommendation:
     return Recommendation(**_estimate(answer), runners_up=others)
 
 
+def _best_top(response: httpx.Response) -> TopRecommendation:
+    answer = response.json()
+    others = [ArmEstimate(**_estimate(each)) for each in answer.pop("runners_up")]
+    certainty, text = answer.pop("certainty"), answer.pop("text")
+    return TopRecommendation([ArmEstimate(**_estimate(answer)), *others], certainty, text)
+
+
 def _estimate(answer: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an estimate; JSON has null for the infinite ends of an interval."""
     ends = {"anytime_low": -math.inf, "anytime_high": math.inf}
@@ -193,7 +200,8 @@ def _estimate(answer: dict[str, Any]) -> dict[str, Any]:
 def _stopping(response: httpx.Response) -> StoppingAnswer:
     answer = response.json()
     evidence = math.inf if answer["evidence"] is None else answer["evidence"]
-    return StoppingAnswer(arm_id=answer.pop("arm"), **(answer | {"evidence": evidence}))
+    named = {"arm_id": answer.pop("arm"), "arm_ids": answer.pop("arms")}
+    return StoppingAnswer(**(answer | named | {"evidence": evidence}))
 
 
 def _lift(response: httpx.Response) -> pd.DataFrame:
@@ -253,9 +261,10 @@ MERGE = Call("POST", f"{_ONE}/merge", _number("learned"), body=("experiments",),
 PAUSE = Call("POST", f"{_ONE}/pause", _nothing, body=("paused",))
 SNAPSHOT = Call("POST", f"{_ONE}/snapshot", _content, accept=_SNAPSHOT)
 ARMS = Call("GET", f"{_ONE}/arms", _arms)
-BEST = Call("GET", f"{_ONE}/best", _best, ("n_runners_up",))
+BEST = Call("GET", f"{_ONE}/best", _best, ("n_runners_up", "top"))
+BEST_TOP = Call("GET", f"{_ONE}/best", _best_top, ("n_runners_up", "top"))
 WHY = Call("GET", f"{_ONE}/why/{{arm}}", _fields)
-STOPPING = Call("GET", f"{_ONE}/stopping", _stopping, ("delta", "tolerance"))
+STOPPING = Call("GET", f"{_ONE}/stopping", _stopping, ("delta", "tolerance", "top"))
 LIFT = Call("GET", f"{_ONE}/lift", _lift, ("control", "risk"))
 SUSPECTS = Call("GET", f"{_ONE}/suspects", _suspects, ("risk",))
 DRIFT = Call("GET", f"{_ONE}/drift", _drift, ("risk",))

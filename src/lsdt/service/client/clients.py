@@ -16,7 +16,7 @@ from lsdt.errors import InvalidInput, MissingDependency, StoreFailed, suggest
 from lsdt.policies import Policy
 from lsdt.problems import Rewards
 from lsdt.service.client import calls
-from lsdt.service.client.both import Both, BothAsk, finish
+from lsdt.service.client.both import Both, BothAsk, BothBest, finish
 from lsdt.service.client.results import RemoteDecision, StoppingAnswer
 from lsdt.side_information import SideInformation
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from lsdt.agent import Extension, Recommendation
+    from lsdt.agent import Extension, Recommendation, TopRecommendation
     from lsdt.side_information import ArmId
 
 T = TypeVar("T")
@@ -245,9 +245,13 @@ class BaseClient:
         """Return a row per arm; see `Agent.to_frame`."""
         return await self._send(calls.ARMS)
 
-    @Both
-    async def best(self, n_runners_up: int = 3) -> Recommendation:
-        """Return the arm to recommend."""
+    @BothBest
+    async def best(
+        self, n_runners_up: int = 3, *, top: int | None = None
+    ) -> Recommendation | TopRecommendation:
+        """Return the arm to recommend, or with `top` so many arms; see `Agent.best`."""
+        if top is not None:
+            return await self._send(calls.BEST_TOP, top=top)
         return await self._send(calls.BEST, n_runners_up=n_runners_up)
 
     @Both
@@ -256,9 +260,11 @@ class BaseClient:
         return await self._send(calls.WHY, arm=arm)
 
     @Both
-    async def stopping(self, delta: float = 0.05, tolerance: float | None = None) -> StoppingAnswer:
-        """Return whether it is known which arm is the best."""
-        return await self._send(calls.STOPPING, delta=delta, tolerance=tolerance)
+    async def stopping(
+        self, delta: float = 0.05, tolerance: float | None = None, top: int | str = 1
+    ) -> StoppingAnswer:
+        """Return whether it is known which arm is the best, or which are the best `top` (or ``'all'``)."""
+        return await self._send(calls.STOPPING, delta=delta, tolerance=tolerance, top=top)
 
     @Both
     async def lift(self, control: ArmId | None = None, risk: float = 0.05) -> pd.DataFrame:

@@ -38,7 +38,10 @@ class RemoteDecision(NamedTuple):
 
 
 class StoppingAnswer(NamedTuple):
-    """Whether the best arm is known, according to the service; see `Agent.stopping`."""
+    """Whether the best arm, or the best `top`, are known, according to the service; see `Agent.stopping`.
+
+    ``arm_ids`` are the arms to name, and ``arm_id`` is the first of them.
+    """
 
     stop: bool
     arm_id: ArmId
@@ -50,6 +53,8 @@ class StoppingAnswer(NamedTuple):
     tries_to_go: int | None
     no_estimate: str
     pending: int
+    arm_ids: list[ArmId]
+    top: int | str
 
     def __str__(self) -> str:
         return self.text
