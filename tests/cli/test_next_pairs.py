@@ -53,6 +53,26 @@ def test_a_command_judges_and_the_next_run_goes_on(side, tmp_path, capsys):
     assert out.exists()
 
 
+def test_arms_are_lines_of_a_file_and_a_judge_that_dies_loses_nothing(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prompts.txt").write_text("be short\nstep, by step\n\n日本語で\n", encoding="utf-8")
+    body = (
+        "open('calls', 'a').write('.')\nif len(open('calls').read()) == 3: sys.exit('quota')\nprint('worse')"
+    )
+    words = ["next-pairs", "--arms", "prompts.txt", "--answers", "better", "--judge", _judge(tmp_path, body)]
+    assert main(words) == 2
+    told = (
+        "failed with exit code 1: quota. There are 2 answers in 'prompts.answers.csv'; run it again to go on"
+    )
+    assert told in capsys.readouterr().err
+    assert main([*words, "--json", "--max-questions", "2"]) in (0, 1)
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["answers"] == answer["new_answers"] + 2
+    assert set(answer["candidates"]) <= {"be short", "step, by step", "日本語で"}
+    assert main(["next-pairs", "--arms", "none.txt", "--answers", "better"]) == 3
+    assert "--arms: cannot read 'none.txt'" in capsys.readouterr().err
+
+
 def test_a_person_answers(side, monkeypatch, capsys):
     monkeypatch.setattr(sys, "stdin", io.StringIO("what\nb\nq\n"))
     assert main(["next-pairs", str(side), "--answers", "better"]) == 1
@@ -91,7 +111,7 @@ def test_answers_survive_an_interruption(side, tmp_path, capsys, monkeypatch):
         (["--batch", "0"], 2, "batch"),
         (["--jobs", "0"], 2, "jobs"),
         (["--answers", "better", "--max-wrong", "1"], 2, "max_wrong is for --answers similar"),
-        (["--n-arms", "4"], 2, "give either FILE, with what is known, or --n-arms"),
+        (["--n-arms", "4"], 2, "give one of these: FILE, with what is known; --arms"),
         (["--answers", "best"], 2, "answers must be one of"),
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
+import threading
 
 import numpy as np
 import pandas as pd
@@ -14,8 +16,9 @@ from tests.naive import betting as naive
 
 import lsdt
 from lsdt.cli.main import main
-from lsdt.errors import InvalidInput
-from lsdt.identification.paired_bets import PairedBets
+from lsdt.errors import InvalidFile, InvalidInput, TooLarge
+from lsdt.identification.racing.paired_bets import PairedBets
+from lsdt.kernel.memory import memory_limit
 from lsdt.side_information import Beaten, BeatenSource
 
 
@@ -106,6 +109,107 @@ def test_arms_that_cannot_be_tried_on_an_example_are_skipped():
     assert found.tries < 2 * found.examples
 
 
+def test_a_race_goes_on_where_it_stopped(tmp_path):
+    """A score that was paid for is never asked for again, whatever ended the race."""
+    scores, asked = scores_of([0.3, 0.5, 0.65], 400), []
+    names = ["plain", "two\nlines, 日本", 'a "quoted" one']
+    whole = lsdt.race(names, lambda arm, at: scores[at, names.index(arm)], range(400))
+
+    def evaluate(arm, at):
+        if len(asked) in quotas:
+            raise ConnectionError("quota exceeded")
+        asked.append((arm, at))
+        return scores[at, names.index(arm)]
+
+    log = tmp_path / "scores.csv"
+    quotas = [17]
+    for _ in range(2):
+        with pytest.raises(ConnectionError, match="quota exceeded") as caught:
+            lsdt.race(names, evaluate, range(400), log=log)
+        assert "was tried on the example" in caught.value.__notes__[0]
+        quotas = [40]
+    with log.open("a") as stream:
+        stream.write('"two\nli')  # killed while writing
+    quotas = []
+    found = lsdt.race(names, evaluate, range(400), log=log)
+    assert (found.arm_id, found.tries, found.examples) == (whole.arm_id, whole.tries, whole.examples)
+    assert found.to_frame().equals(whole.to_frame())
+    assert len(asked) == len(set(asked)) == whole.tries
+    assert lsdt.race(names, None.__eq__, range(400), log=log).tries == whole.tries  # nothing is asked
+    assert not lsdt.race(names, evaluate, range(400), log=log, budget=30).stop
+
+
+def test_scores_that_are_none_are_kept_and_wrong_ones_are_not(tmp_path):
+    log = tmp_path / "scores.csv"
+    answers = {("a", "x"): None, ("b", "x"): 0.5, ("a", "y"): 2.0, ("b", "y"): 0.5}
+    with pytest.raises(InvalidInput, match="evaluate returned 2.0 for arm 'a'"):
+        lsdt.race(["a", "b"], lambda arm, at: answers[arm, at], iter("xy"), log=log)
+    assert {"a,x,", "b,x,0.5"} < set(log.read_text().splitlines())
+    assert "a,y" not in log.read_text()
+    answers["a", "y"] = 0.25
+    assert lsdt.race(["a", "b"], lambda arm, at: answers[arm, at], iter("xy"), log=log).tries == 3
+    rows = [{"q": 1}, {"q": 2}]
+    lsdt.race(["a", "b"], lambda _arm, row: row["q"] / 2, rows, log=tmp_path / "rows.csv")
+    assert "a,#1,1.0" in (tmp_path / "rows.csv").read_text().splitlines()
+    for text, message in (
+        ("a,b,answer\n", "is not a log of scores: its first line must be arm,example,score"),
+        ("arm,example,score\na,x,much\n", "line 2: could not convert"),
+        ("arm,example,score\na,x,3\n", "line 2: .* a score is a number from 0 to 1"),
+    ):
+        log.write_text(text)
+        with pytest.raises(InvalidFile, match=message):
+            lsdt.race(["a", "b"], lambda *_: 0.5, ["x"], log=log)
+
+
+def test_workers_are_kept_busy_and_the_answer_is_the_same(tmp_path):
+    """Four evaluations of two arms wait for one another, so the next example must be under way too."""
+    scores, gate = scores_of([0.4, 0.6], 300), threading.Barrier(4)
+
+    def together(arm, at):
+        if at < 6:
+            gate.wait(30)
+        return scores[at, arm]
+
+    alone = lsdt.race(range(2), lambda arm, at: scores[at, arm], iter(range(300)))
+    found = lsdt.race(range(2), together, iter(range(300)), jobs=4)
+    assert (found.arm_id, found.examples) == (alone.arm_id, alone.examples)
+    assert found.to_frame().equals(alone.to_frame())
+    assert alone.tries <= found.tries <= alone.tries + 8
+    under_way = most = 0
+
+    async def waiting(arm, at):
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0)
+        under_way -= 1
+        return scores[at, arm]
+
+    found = lsdt.race(range(2), waiting, iter(range(300)), jobs=3, log=tmp_path / "scores.csv")
+    assert found.to_frame().equals(alone.to_frame())
+    assert most == 3
+
+
+def test_an_interrupted_race_keeps_the_scores_that_arrive(tmp_path):
+    def evaluate(arm, at):
+        if (arm, at) == (1, 3):
+            raise KeyboardInterrupt
+        return 0.5
+
+    with pytest.raises(KeyboardInterrupt):
+        lsdt.race(range(3), evaluate, iter(range(9)), jobs=2, log=tmp_path / "scores.csv")
+    assert len((tmp_path / "scores.csv").read_text().splitlines()) >= 1 + 3 * 3 + 1
+
+
+def test_ranges_are_in_the_units_of_scores_unless_they_come_from_ratings():
+    scores = 100.0 * scores_of([0.5, 0.6], 50)
+    side = lsdt.SideInformation(2, ranges=[(0, 1, None, 3.0)])
+    assert raced(scores, side=side, tolerance=4.0, scale=(0, 100)).examples == 1
+    assert raced(scores, side=side, tolerance=2.0, scale=(0, 100)).examples > 1
+    shares = side._with_source((1.0, 5.0), (), None)  # 3 times the scale: no limit at all
+    assert raced(scores, side=shares, tolerance=4.0, scale=(0, 100)).examples > 1
+
+
 def test_one_arm_needs_no_race():
     assert raced(scores_of([0.5], 3)).tries == 0
 
@@ -126,6 +230,7 @@ def test_one_arm_needs_no_race():
         ({"scale": 3}, "scale must be two numbers"),
         ({"budget": 0}, "budget"),
         ({"jobs": 0}, "jobs"),
+        ({"log": 7}, "log must be a path"),
         ({"side": 3}, "side must be a SideInformation"),
         ({"side": lsdt.SideInformation(1, arm_ids=["z"])}, "there is no arm 'a'"),
     ],
@@ -135,6 +240,11 @@ def test_bad_input_is_named(change, message):
     arguments = {**usual, **change}
     with pytest.raises(InvalidInput, match=message):
         lsdt.race(arguments.pop("arms"), arguments.pop("evaluate"), arguments.pop("examples"), **arguments)
+
+
+def test_a_race_of_too_many_arms_is_refused():
+    with memory_limit(2**28), pytest.raises(TooLarge, match="a race of 2,000 arms .* race them in groups"):
+        lsdt.race(range(2000), lambda *_: 0.5, range(3))
 
 
 @pytest.fixture
@@ -173,6 +283,15 @@ def test_the_command_runs_a_command(tmp_path, capsys):
     ):
         assert main([*words, bad]) == 2
         assert told in capsys.readouterr().err
+    kept = tmp_path / "scores.csv"
+    script.write_text("import sys\nsys.exit('quota') if sys.argv[2] == '7' else print(.5)\n")
+    assert main([*words, command, "--log", str(kept)]) == 2
+    assert "failed with exit code 1: quota. The scores so far are in" in capsys.readouterr().err
+    script.write_text("print(.5)\n")
+    before = len(kept.read_text().splitlines())
+    assert main([*words, command, "--log", str(kept), "--budget", str(before + 3)]) == 1
+    assert before < len(kept.read_text().splitlines()) <= before + 4
+    assert "the best guess" in capsys.readouterr().out
     assert main(["race"]) == 2
     assert "give LOG, or --arms, --examples and --evaluate" in capsys.readouterr().err
     assert main(["race", "--evaluate", command]) == 2

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.terminal import complain, escape
+from lsdt.cli.text_lines import read_lines
 from lsdt.cli.titles import Titles, add_titles_option
 from lsdt.errors import InvalidInput, counted
 
@@ -32,18 +33,18 @@ _DESCRIPTION = """\
 Ask about pairs of arms, beginning with those whose answers tell most about which arm is the best, until few
 arms are left or no answer helps.
 
-FILE is side information, .csv or .parquet, as lsdt build writes it; use --n-arms if nothing is known. A
-person answers on the terminal, or --judge names a command: {a} and {b} in it stand for the ids, {title_a} and
-{title_b} for the titles, and the last line that it prints is the answer: a word of --answers, or a range of
-the difference such as 0.1..0.3. With --answers better, errors of the judge and a preference for the arm that
-comes first, {a}, are estimated and allowed for. Every answer is saved to a log at once, and the next run
-continues where this one stopped."""
+FILE is side information, .csv or .parquet, as lsdt build writes it. If nothing is known, --arms names a file
+with one arm a line, or --n-arms says how many there are. A person answers on the terminal, or --judge names a
+command: {a} and {b} in it stand for the ids, {title_a} and {title_b} for the titles, and the last line that
+it prints is the answer: a word of --answers, or a range of the difference such as 0.1..0.3. With --answers
+better, errors of the judge and a preference for the arm that comes first, {a}, are estimated and allowed for.
+Every answer is saved to a log at once, and the next run continues where this one stopped."""
 
 _EPILOG = """\
 examples:
   lsdt next-pairs side.parquet --list --batch 5
   lsdt next-pairs side.parquet --titles movies.csv --out known.parquet
-  lsdt next-pairs --n-arms 100 --answers better --judge './compare.sh {a} {b}' --jobs 8 --max-questions 600
+  lsdt next-pairs --arms prompts.txt --answers better --judge './compare.sh {a} {b}' --jobs 8
   lsdt next-pairs --n-arms 100 --answers better --log answers.csv
   lsdt next-pairs --n-arms 100 --answers range --judge './how_much.sh {a} {b}' --max-wrong 1
 
@@ -62,6 +63,7 @@ def add_to(commands: Any, name: str) -> None:
         epilog=_EPILOG,
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="what is known, .csv or .parquet")
+    parser.add_argument("--arms", metavar="PATH", help="the arms, one a line, if nothing is known about them")
     parser.add_argument(
         "--n-arms", type=int, metavar="K", help="number of arms, if nothing is known about them"
     )
@@ -126,7 +128,7 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--log",
         metavar="PATH",
-        help="the file of answers, .csv (default: FILE with the ending .answers.csv)",
+        help="the file of answers, .csv (default: FILE, or --arms, with the ending .answers.csv)",
     )
     parser.add_argument("--out", metavar="PATH", help="write what is known in the end, .csv or .parquet")
     add_titles_option(parser)
@@ -162,6 +164,9 @@ def run(options: argparse.Namespace) -> int:
         judge = _command(options.judge, side)
         try:
             inquiry.run(judge, jobs=jobs, calls=most, log=log.path)
+        except InvalidInput as error:
+            kept = f"{counted(inquiry.n_answers, 'answer')} in {str(log.path)!r}"
+            raise type(error)(f"{error}. There are {kept}; run it again to go on") from None
         finally:
             _write(inquiry, options.out)
         asked = inquiry.next(batch)
@@ -183,18 +188,24 @@ def run(options: argparse.Namespace) -> int:
 def _side(options: argparse.Namespace) -> SideInformation:
     from lsdt.side_information import SideInformation, load
 
-    if (options.file is None) == (options.n_arms is None):
-        raise InvalidInput("give either FILE, with what is known, or --n-arms, the number of arms")
-    side = SideInformation(options.n_arms) if options.file is None else load(options.file)
+    if sum(given is not None for given in (options.file, options.arms, options.n_arms)) != 1:
+        raise InvalidInput(
+            "give one of these: FILE, with what is known; --arms, a file with one arm a line; --n-arms, the "
+            "number of arms"
+        )
+    if options.arms is not None:
+        arms = read_lines(options.arms, "--arms")
+        side = SideInformation(len(arms), arm_ids=arms)
+    else:
+        side = SideInformation(options.n_arms) if options.file is None else load(options.file)
     return Titles(options.titles).name_arms(side)
 
 
 def _log_path(options: argparse.Namespace) -> Path:
     if options.log is not None:
         return Path(options.log)
-    if options.file is None:
-        return Path("answers.csv")
-    return Path(options.file).with_suffix(".answers.csv")
+    named = options.file or options.arms
+    return Path("answers.csv") if named is None else Path(named).with_suffix(".answers.csv")
 
 
 def _ask(

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from lsdt.cli.identify import NOT_KNOWN
 from lsdt.cli.log_options import add_log_options, read_ratings
 from lsdt.cli.terminal import escape
+from lsdt.cli.text_lines import read_lines
 from lsdt.cli.titles import Titles
-from lsdt.errors import InvalidFile, InvalidInput, counted
+from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
     import argparse
@@ -35,7 +36,8 @@ answers how many evaluations it would take."""
 _EPILOG = """\
 examples:
   lsdt race --arms prompts.txt --examples questions.txt --evaluate './score.sh {arm} {example}' --jobs 8
-  lsdt race --arms prompts.txt --examples questions.txt --evaluate './score.sh {arm} {example}' --budget 2000
+  lsdt race --arms prompts.txt --examples questions.txt --evaluate './score.sh {arm} {example}' \\
+      --budget 2000 --log scores.csv
   lsdt race scores.csv --user question --item prompt --rating score --tolerance .02
   lsdt race scores.csv --side side.parquet --json
 
@@ -61,6 +63,12 @@ def add_to(commands: Any, name: str) -> None:
     )
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="evaluations that run at the same time (default 1)"
+    )
+    parser.add_argument(
+        "--log",
+        dest="score_log",
+        metavar="PATH",
+        help="with --evaluate, keep all scores in this file, .csv, and go on with those that it has",
     )
     parser.add_argument(
         "--side", metavar="FILE", help="side information: arms that it excludes are not tried"
@@ -90,14 +98,22 @@ def run(options: argparse.Namespace) -> int:
         if options.arms is None or options.examples is None:
             raise InvalidInput("--evaluate needs --arms and --examples, a file with one a line each")
         scale = (0.0, 1.0) if options.scale is None else tuple(options.scale)
-        arms, examples = _lines(options.arms, "--arms"), _lines(options.examples, "--examples")
-        found = race(arms, _command(options.evaluate), examples, side=side, scale=scale, **given)
+        arms, examples = read_lines(options.arms, "--arms"), read_lines(options.examples, "--examples")
+        log = options.score_log
+        try:
+            found = race(arms, _command(options.evaluate), examples, side=side, scale=scale, log=log, **given)
+        except InvalidInput as error:
+            if log is None or not Path(log).exists():
+                raise
+            raise type(error)(f"{error}. The scores so far are in {log!r}; run it again to go on") from None
     elif options.log is None:
         raise InvalidInput("give LOG, or --arms, --examples and --evaluate; lsdt race --help has examples")
     else:
-        log = read_ratings(options)
-        scale = log.low, log.high
-        found = race(log.item_ids, _recorded(log), range(log.n_users), side=side, scale=scale, **given)
+        if options.score_log is not None:
+            raise InvalidInput("--log keeps the scores of --evaluate; those of LOG are recorded already")
+        ratings = read_ratings(options)
+        scale, users = (ratings.low, ratings.high), range(ratings.n_users)
+        found = race(ratings.item_ids, _recorded(ratings), users, side=side, scale=scale, **given)
     if options.json:
         print(json.dumps(_as_json(found), indent=2))
     else:
@@ -109,17 +125,6 @@ def _loaded(path: str) -> SideInformation:
     from lsdt.side_information import load
 
     return load(path)
-
-
-def _lines(path: str, option: str) -> list[str]:
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidFile(f"{option}: cannot read {path!r}: {error}") from None
-    found = [line.strip() for line in lines if line.strip()]
-    if not found:
-        raise InvalidFile(f"{option}: {path!r} has no lines")
-    return found
 
 
 def _recorded(log: RatingLog) -> Callable[[Any, int], float | None]:

@@ -4,5 +4,6 @@ from .judges.answer_log import AnswerLog as AnswerLog
 from .judges.judge_model import JudgeEstimate as JudgeEstimate
 from .judges.likely_best import LikelyBest as LikelyBest
 from .pair_questions import NextPairs as NextPairs, PairQuestion as PairQuestion
-from .race import RaceResult as RaceResult, race as race
+from .race import race as race
+from .racing.race_result import RaceResult as RaceResult
 from .top_identify import TopIdentification as TopIdentification

@@ -19,6 +19,7 @@ from lsdt.identification.answers import BETTER, KINDS, WORDS, checked_answer
 from lsdt.identification.judges.answer_log import AnswerLog
 from lsdt.identification.judges.asking import ask_judge
 from lsdt.identification.judges.judged_arms import JudgedArms
+from lsdt.identification.parallel_calls import MOST_JOBS
 from lsdt.identification.proved_arms import ProvedArms
 from lsdt.side_information import SideInformation
 
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from lsdt.side_information import ArmId
 
     Cost = float | Callable[[ArmId, ArmId], float] | None
-
-_MOST_JOBS = 1_000  # threads or connections; more would be a mistake
 
 
 class Inquiry:
@@ -273,7 +272,7 @@ class Inquiry:
         """
         if not callable(judge):
             raise InvalidInput(f"judge must be a function of two arms that returns an answer; got {judge!r}")
-        jobs = checked_whole(jobs, "jobs", 1, _MOST_JOBS)
+        jobs = checked_whole(jobs, "jobs", 1, MOST_JOBS)
         calls = None if calls is None else checked_whole(calls, "calls", 0)
         if budget is not None:
             budget = checked_positive(budget, "budget")

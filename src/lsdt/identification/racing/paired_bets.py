@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
+BYTES_PER_PAIR = 8 * (2 + 4 * len(WEIGHTS))  # the worth of all bets, and copies of it while one learns
+
 
 class PairedBets:
     """E-values against each arm being better than each other one by at least a margin.
