@@ -22,6 +22,7 @@ __all__ = [
     "MissingDependency",
     "NoRelations",
     "NotUnitInterval",
+    "Paused",
     "StoreFailed",
     "StoreLocked",
     "TooLarge",
@@ -108,6 +109,13 @@ class NotUnitInterval(InconsistentSideInformation):
     """
 
     exit_code = 5
+
+
+class Paused(LsdtError):
+    """The experiment is paused: no decisions are made until it goes on. Rewards are still learned."""
+
+    exit_code = 14
+    http_status = 409
 
 
 class TooLarge(LsdtError, MemoryError):

@@ -48,12 +48,17 @@ def goes_on_alike(first, second, rounds=12):
             each.n_told,
             each.policy_reason,
             in_order(each),
+            each.halt,
+            each.tolerance,
         )
         for each in (first, second)
     ]
     assert repr(known[0]) == repr(known[1])
     copies = [lsdt.Agent.restore(to_bytes(each)) for each in (first, second)]
     for number in range(rounds):
+        for each in copies:
+            if each.status.name == "paused" or number == rounds // 2:
+                each.resume()
         decisions = [each.ask() for each in copies]
         assert decisions[0] == decisions[1]
         if number % 3:

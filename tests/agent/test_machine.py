@@ -12,12 +12,18 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import lsdt
 from agent.examples import SIDE, goes_on_alike, same_state, to_bytes
-from lsdt.errors import LsdtError
+from lsdt.errors import LsdtError, Paused
 from lsdt.storage import open_store
 from postgresql_server import server_url
 
 NUMBERS = count()
 REWARDS = st.sampled_from([0.0, 1.0, 0.25])
+
+
+def arm_left(agent):
+    """An arm that has not retired."""
+    retired = agent.state().retired
+    return 0 if retired is None else int(np.flatnonzero(~retired)[-1])
 
 
 class AgentMachine(RuleBasedStateMachine):
@@ -41,27 +47,37 @@ class AgentMachine(RuleBasedStateMachine):
         self.agent = lsdt.Agent.open(self.store, self.name, SIDE, **options)
         self.books, self.gone = np.zeros(12, int), set()
         self.waiting, self.units = {}, {}
+        self.stopped = None
 
     @rule(n=st.integers(1, 3))
     def ask(self, n):
         for decision in self.agent.ask(n):
             self.waiting[decision.number] = decision.arm
+            assert self.stopped in (None, decision.arm)
 
     @rule(data=st.data())
     def ask_some(self, data):
         inside = self.agent.state().in_play().tolist()
         allowed = data.draw(st.sets(st.sampled_from(inside), min_size=1))
+        if self.stopped not in (None, *allowed):
+            with pytest.raises(LsdtError, match="not allowed now"):
+                self.agent.ask(allowed=sorted(allowed))
+            return
         decision = self.agent.ask(allowed=sorted(allowed))
         assert decision.arm in allowed
         self.waiting[decision.number] = decision.arm
 
     @rule(unit=st.sampled_from("abc"))
     def ask_as(self, unit):
-        """A unit keeps its arm until that retires."""
+        """A unit keeps its arm until that retires; after a stop it is shown another, and gets it back."""
         decision, before = self.agent.ask(unit=unit), self.units.get(unit)
+        self.waiting[decision.number] = decision.arm
+        if self.stopped is not None:
+            assert decision.arm == self.stopped
+            self.units.setdefault(unit, decision.arm)
+            return
         assert before in (None, decision.arm) or before in self.gone
         self.units[unit] = decision.arm
-        self.waiting[decision.number] = decision.arm
 
     @precondition(lambda self: self.waiting)
     @rule(data=st.data(), reward=REWARDS)
@@ -89,8 +105,34 @@ class AgentMachine(RuleBasedStateMachine):
             with pytest.raises(LsdtError):
                 self.agent.retire(arm)
             return
+        if self.stopped == arm:
+            with pytest.raises(LsdtError, match="stop it with another arm"):
+                self.agent.retire(arm)
+            return
         self.agent.retire(arm)
         self.gone.add(arm)
+
+    @rule(reason=st.sampled_from(["", "wrong prices"]))
+    def pause(self, reason):
+        """Nothing is decided, and nothing else changes."""
+        self.agent.pause(reason=reason, by="alice")
+        before = to_bytes(self.agent)
+        for options in ({}, {"unit": "a"}, {"n": 2, "distinct": True}):
+            with pytest.raises(Paused, match="by alice"):
+                self.agent.ask(**options)
+        self.agent.pause()  # is paused already
+        assert to_bytes(self.agent) == before
+        if reason:  # else the next steps are taken while it is stopped again, or goes on
+            self.agent.resume()
+            self.stopped = None
+        else:
+            self.stopped = arm_left(self.agent)
+            self.agent.stop(self.stopped)
+
+    @rule()
+    def resume(self):
+        self.agent.resume()
+        self.stopped = None
 
     @precondition(lambda self: self.gone)
     @rule(data=st.data())

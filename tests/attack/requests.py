@@ -54,8 +54,8 @@ _SIGNS = (
     "Host: localhost", "Origin: http://evil.example", "Origin: null", "Origin: http://[x]",
 )  # fmt: skip
 _CALLS = (
-    "ask", "tell", "observe", "cancel", "extend", "retire", "reinstate", "merge", "pause", "snapshot",
-    "erase-unit",
+    "ask", "tell", "observe", "cancel", "extend", "retire", "reinstate", "merge", "pause", "resume", "stop",
+    "tolerance", "snapshot", "erase-unit",
 )  # fmt: skip
 _LOOKS = (
     "", "/arms", "/best", "/why/tea", "/stopping", "/suspects", "/drift", "/lift", "/lift?control=x",
@@ -69,12 +69,13 @@ _BODIES = (
     b"", b"{}", b"[]", b"null", b'"', b"{", b"[" * 5_000, b'{"n": 1e999}', b'{"n": -1}', b'{"n": 10001}',
     b"\xff\xfe", b'{"decision": "\\ud800", "reward": 1}', b'{"arm": "tea", "reward": "x"}',
     b'{"arm": {}, "reward": []}', b'{"rewards": [{}]}', b'{"before": "x"}', b'{"experiments": ["mine", 3]}',
-    b'{"arms": ["\\u0000"]}', b'{"paused": 1}', b'{"role": "admin"}', b'{"name": "a/b", "n_arms": 2}',
+    b'{"arms": ["\\u0000"]}', b'{"role": "admin"}', b'{"name": "a/b", "n_arms": 2}',
     b'{"unit": "u"}', b'{"unit": ""}', b'{"unit": "\\ud800", "n": 1}', b'{"unit": [], "allowed": ["tea"]}',
     b'{"unit": "u", "allowed": ["water"]}', b'{"rewards": [], "repeat": "replace"}', b'{"repeat": 3}',
     b'{"name": "x", "n_arms": 2, "floor": {"0": 2}}',
     b'{"name": "x", "n_arms": 2, "holdout": {"\\u0000": 0.1}}',
     b'{"name": "x", "n_arms": 2, "sticky": "1e99 days"}', b'{"name": "x", "n_arms": 2, "replace_within": -1}',
+    b'{"reason": "x", "tolerance": -1}', b'{"arm": "tea", "reason": "\\u0000"}', b'{"reason": 3}',
     b'{"name": "x", "n_arms": -1}', b'{"name": "x", "arms": ["a", "a"]}',
     b'{"name": "x", "n_arms": 3, "ranges": [[0, 1, 2, 1]]}',
     b'{"name": "x", "n_arms": 3, "similar": [[0, 5]]}', b'{"name": "x", "file": "a,b"}', b"key=x",

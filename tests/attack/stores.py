@@ -301,7 +301,7 @@ def _complaint(path: Path, answers: Path, most_unanswered: int) -> str:
 
 
 _WHOLE: dict[str, Any] = {}
-_NOTES = ("keys", "paused")
+_NOTES = ("keys", "sessions")
 
 
 def _damage(path: Path, rng: np.random.Generator) -> str:

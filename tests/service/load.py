@@ -53,6 +53,7 @@ class Load:
         self.rng = random.Random(seed)
         self.asked, self.told = {}, {}  # arm, and reward, by id
         self.arm_of = {}  # by unit
+        self.acted = []  # the reasons of pauses and the like
         self.n_acknowledged = self.n_repeated = 0
         self.is_over = False
         self.wrong = []
@@ -65,7 +66,7 @@ class Load:
                 if status == 200:
                     self.n_acknowledged += 1
                     return answer
-                if status not in (429, 503):
+                if status not in (429, 503) and answer.get("title") != "Paused":
                     self.wrong.append((call, status, answer))
                     return None
             except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -126,9 +127,21 @@ class Load:
             self.asked |= {each["id"]: each["arm"] for each in decisions}
             self.told |= {each["decision"]: each["reward"] for each in rewards}
 
+    async def _operate(self):
+        """Pause for a moment and go on, again and again."""
+        connection = Connection(self.ports)
+        while not self.is_over:
+            for call, seconds in (("pause", 0.02), ("resume", 0.3)):
+                reason = f"{self.rng.getrandbits(96):024x}"
+                await self._sure(connection, call, {"reason": reason})
+                self.acted.append(reason)
+                await asyncio.sleep(seconds)
+        connection.drop()
+
     async def run(self, meanwhile):
         """Work until `meanwhile`, a coroutine, is over; then let every worker end its round."""
         workers = [asyncio.create_task(self._work(turn)) for turn in range(self.n_connections)]
+        workers += [asyncio.create_task(self._operate())] if self.keeps else []
         await meanwhile
         self.is_over = True
         await asyncio.gather(*workers)
@@ -148,6 +161,7 @@ class Load:
         told = {parts(text).number: reward for text, reward in self.told.items()}
         lost = sum(in_log.get(number) != arm for number, arm in asked.items())
         lost += sum(learned.get(number) != reward for number, reward in told.items())
+        lost += len(set(self.acted).difference(event["reason"] for event in events))
         doubled = len(asks) - len(in_log) + len(tells) - n_learned
         doubled += len(in_log) - len(asked)  # an ask that was made twice for one key
         plays = {row["arm"]: row["plays"] for row in arms}

@@ -27,6 +27,15 @@ DRINKS = {
     "rewards": "bernoulli",
     "horizon": None,
 }
+
+
+def log_of(http, path):
+    """Return the log of an experiment behind its first event, which says who made it."""
+    first, *events = map(json.loads, http.get(f"{path}/events").text.splitlines())
+    assert (first["event"], first["by"]) == ("create", "this machine, without a key")
+    return events
+
+
 PLAIN = {"name": "plain", "arms": ["tea", "coffee", "juice"], "policy": "ucb1"}
 
 
@@ -242,11 +251,37 @@ def test_cancel_retire_pause(http, plain):
     assert again.status_code == 422
     assert "'tea' has not retired" in again.json()["detail"]
     assert http.post(f"{plain}/retire", json={"arm": "tea"}).json() == {"done": True}
-    assert http.post(f"{plain}/pause", json={}).json() == {"paused": True}
-    assert "is paused" in problem(http.post(f"{plain}/ask"), 409)
+    assert http.post(f"{plain}/pause", json={"reason": "wrong prices"}).json() == {"done": True}
+    paused = http.post(f"{plain}/ask")
+    assert "this machine, without a key: wrong prices; rewards are still learned" in problem(paused, 409)
+    assert paused.json()["title"] == "Paused"
     assert http.post(f"{plain}/tell", json={"decision": ids[3], "reward": 1}).json()["learned"] == 1
-    assert http.post(f"{plain}/pause", json={"paused": False}).json() == {"paused": False}
+    assert "'tea' has retired" in problem(http.post(f"{plain}/stop", json={"arm": "tea"}), 422)
+    assert http.post(f"{plain}/stop", json={"arm": "juice"}).is_success
+    about = http.get(plain).json()
+    assert (about["status"], about["halt"]["arm"]) == ("stopped", "juice")
+    shown = http.post(f"{plain}/ask", json={"n": 2, "propensity": True}).json()["decisions"]
+    assert [(each["arm"], each["propensity"]) for each in shown] == 2 * [("juice", 1.0)]
+    assert http.post(f"{plain}/resume").json() == {"done": True}
+    assert http.get(plain).json()["halt"] is None
     assert http.post(f"{plain}/ask").is_success
+    assert http.post(f"{plain}/tolerance", json={"tolerance": 0.3}).is_success
+    assert http.get(f"{plain}/stopping").json()["tolerance"] == http.get(plain).json()["tolerance"] == 0.3
+    events = [json.loads(line) for line in http.get(f"{plain}/events").text.splitlines()]
+    acted = [(each["event"], each["arm"], each["tolerance"]) for each in events if each["by"]]
+    assert acted == [
+        ("create", None, None),
+        ("retire", "tea", None),
+        ("reinstate", "tea", None),
+        ("retire", "tea", None),
+        ("pause", None, None),
+        ("stop", "juice", None),
+        ("resume", None, None),
+        ("tolerance", None, 0.3),
+    ]
+    assert {each["by"] for each in events} == {None, "this machine, without a key"}
+    assert [each["reason"] for each in events if each["event"] == "pause"] == ["wrong prices"]
+    assert {each["reward"] for each in events if each["by"]} == {None}
 
 
 def test_extend(http, plain):
@@ -305,7 +340,7 @@ def test_rewards_are_corrected(http, plain):
     assert "repeat must be" in problem(http.post(f"{path}/tell", json=told | {"repeat": "x"}), 422)
     assert http.get(f"{path}/arms").json()["arms"][0]["mean"] == 0.5
     assert http.get(f"{path}/stopping", params={"tolerance": 0.1}).json()["pending"] == 1
-    events = [json.loads(line) for line in http.get(f"{path}/events").text.splitlines()]
+    events = log_of(http, path)
     assert [(each["event"], each["decision"], each["reward"]) for each in events][1:] == [
         ("tell", 0, 1.0),
         ("replace", 0, 0.0),
@@ -327,7 +362,7 @@ def test_units(http, plain):
     ]
     assert once[0].json() == once[1].json()
     assert once[0].json()["decisions"][0]["arm"] == arms[1]
-    events = [json.loads(line) for line in http.get(f"{plain}/events").text.splitlines()]
+    events = log_of(http, plain)
     assert [each["first"] for each in events] == [None] * 4 + [0, 1, 2, 3] * 2 + [1]
     for erased in (True, False):
         assert http.post(f"{plain}/erase-unit", json={"unit": "user-1"}).json() == {"erased": erased}
@@ -365,7 +400,7 @@ def test_merge(http, plain):
     assert [(row["plays"], row["mean"]) for row in rows] == [(1, 0.0), (1, 1.0), (3, 1.0)]
     assert http.get(plain).json()["told"] == 5
     assert http.get(other).json()["told"] == 3
-    events = [json.loads(line)["event"] for line in http.get(f"{plain}/events").text.splitlines()]
+    events = [each["event"] for each in log_of(http, plain)]
     assert events == ["observe", "merge", "merge"]
     again = http.post(f"{plain}/merge", json={"experiments": ["other"]})
     assert "was merged before" in problem(again, 422)
@@ -435,7 +470,7 @@ def test_decisions_that_nobody_tells_expire(http):
     limit, events = time.monotonic() + 120, []
     while len(events) < 2 and time.monotonic() < limit:
         time.sleep(0.1)
-        events = [json.loads(line) for line in http.get("/v1/experiments/brief/events").text.splitlines()]
+        events = log_of(http, "/v1/experiments/brief")
     assert [(each["event"], each["reward"]) for each in events] == [("ask", None), ("expire", 0.0)]
     late = http.post("/v1/experiments/brief/tell", json={"decision": decision["id"], "reward": 1})
     assert late.json() == {"learned": 0, "repeated": 1}
@@ -446,15 +481,15 @@ def test_the_log(http, plain):
     (decision,) = http.post(f"{plain}/ask", json={"propensity": True}).json()["decisions"]
     assert decision["propensity"] == 1.0
     http.post(f"{plain}/tell", json={"decision": decision["id"], "reward": 1})
-    lines = [json.loads(line) for line in http.get(f"{plain}/events").text.splitlines()]
+    lines = log_of(http, plain)
     assert [(each["event"], each["decision"], each["arm"]) for each in lines] == [
         ("ask", 0, "tea"),
         ("tell", 0, "tea"),
     ]
     behind = http.get(f"{plain}/events", params={"after": lines[0]["position"]})
     assert [json.loads(line) for line in behind.text.splitlines()] == lines[1:]
-    table = http.get(f"{plain}/events", params={"format": "parquet", "limit": 1})
-    assert pq.read_table(io.BytesIO(table.content)).to_pylist() == lines[:1]
+    table = http.get(f"{plain}/events", params={"format": "parquet", "limit": 2})
+    assert pq.read_table(io.BytesIO(table.content)).to_pylist()[1:] == lines[:1]
     assert "after must be a whole number" in problem(http.get(f"{plain}/events", params={"after": "-1"}), 422)
 
 
@@ -645,7 +680,7 @@ def test_what_is_said_of_a_file_in_the_query_is_described(http):
     values |= {"horizon": "100", "seed": "3", "expiry": '{"after": 60, "reward": 0}'}
     values |= {"prior": '{"arms": ["tea"], "rewards": [1]}', "prior_weight": ".5"}
     values |= {"forget": "3 days", "policy": "ts", "floor": '{"tea": 0.1}', "holdout": '{"coffee": 0.1}'}
-    values |= {"replace_within": "1 hour", "sticky": "30 days"}
+    values |= {"replace_within": "1 hour", "sticky": "30 days", "tolerance": ".1"}
     assert set(values) == words
     pairs = b"a,b,relation\ntea,coffee,similar\n"
     kind = {"content-type": "text/csv"}
@@ -686,7 +721,9 @@ CALLS = [
     ("post", f"{_ONE}/erase-unit", {}, {"unit": "user-17"}, None),
     ("post", f"{_ONE}/merge", {}, {"experiments": ["other"]}, None),
     ("post", f"{_ONE}/pause", {}, None, None),
-    ("post", f"{_ONE}/pause", {}, {"paused": False}, None),
+    ("post", f"{_ONE}/stop", {}, {"arm": 1, "reason": "x"}, None),
+    ("post", f"{_ONE}/resume", {}, {}, None),
+    ("post", f"{_ONE}/tolerance", {}, {"tolerance": 0.2}, None),
     ("post", f"{_ONE}/snapshot", {}, None, None),
     ("post", f"{_ONE}/snapshot", {}, None, "application/octet-stream"),
     ("get", f"{_ONE}/arms", {}, None, None),

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 import lsdt
-from lsdt.errors import InvalidInput, StoreFailed
+from lsdt.errors import InvalidInput, Paused, StoreFailed
 from lsdt.service.client import calls
 from lsdt.service.openapi import description
 from lsdt.service.server import in_background
@@ -63,16 +63,21 @@ def test_code_moves_from_agent_to_service_by_one_line(url):
         assert client.why("tea")["reason"] == restored.why("tea").text
         assert client.why("tea")["reason"].startswith("arm 'tea' has retired")
         assert client.suspects()["arm_b"].tolist() == ["coffee"]
-        assert client.events(limit=1)[0]["event"] == "ask"
+        assert [each["event"] for each in client.events(limit=2)] == ["create", "ask"]
         extended = lsdt.SideInformation(4, arm_ids=["tea", "coffee", "juice", "mate"])
         assert client.extend(extended).new_arms == ["mate"]
-        client.pause()
-        with pytest.raises(InvalidInput, match="is paused"):
+        client.pause(reason="wrong prices")
+        with pytest.raises(Paused, match=r"is paused since .* without a key: wrong prices"):
             client.ask()
-        client.pause(False)
+        client.stop("mate")
+        assert client.ask().arm_id == client.about()["halt"]["arm"] == "mate"
+        client.resume()
+        assert client.about()["status"] == "open"
+        client.set_tolerance(0.3)
+        assert client.stopping().tolerance == client.about()["tolerance"] == 0.3
     with lsdt.Client.open(url, "moved") as again:
         assert again.about()["told"] == 42
-        assert again.cancel_before(again.ask()) == 1
+        assert again.cancel_before(again.ask()) == 2
 
 
 def test_clients_learn_from_each_other(url):
@@ -247,11 +252,15 @@ SENT = [
     ("cancel_many", {"decisions": ("D", "E")}, "POST", f"{ONE}/cancel", {"decisions": ["D", "E"]}),
     ("cancel_before", {"decision": "D"}, "POST", f"{ONE}/cancel", {"before": "D"}),
     ("extend", {"side": SIDE}, "POST", f"{ONE}/extend", b"PAR1"),
-    ("retire", {"arm": "tea"}, "POST", f"{ONE}/retire", {"arm": "tea"}),
-    ("reinstate", {"arm": "tea"}, "POST", f"{ONE}/reinstate", {"arm": "tea"}),
+    ("retire", {"arm": "tea", "reason": "x"}, "POST", f"{ONE}/retire", {"arm": "tea", "reason": "x"}),
+    ("reinstate", {"arm": "tea"}, "POST", f"{ONE}/reinstate", {"arm": "tea", "reason": ""}),
+    ("stop", {"arm": "tea"}, "POST", f"{ONE}/stop", {"arm": "tea", "reason": ""}),
+    ("resume", {}, "POST", f"{ONE}/resume", {"reason": ""}),
+    ("set_tolerance", {"tolerance": np.float64(0.1)}, "POST", f"{ONE}/tolerance",
+     {"tolerance": 0.1, "reason": ""}),
     ("merge", {"others": ["south", "west"]}, "POST", f"{ONE}/merge", {"experiments": ["south", "west"]}),
     ("merge", {"others": bytearray(b"blob")}, "POST", f"{ONE}/merge", b"blob"),
-    ("pause", {}, "POST", f"{ONE}/pause", {"paused": True}),
+    ("pause", {"reason": "x"}, "POST", f"{ONE}/pause", {"reason": "x"}),
     ("snapshot", {}, "POST", f"{ONE}/snapshot", None),
     ("to_frame", {}, "GET", f"{ONE}/arms", None),
     ("best", {"n_runners_up": 2}, "GET", f"{ONE}/best?n_runners_up=2", None),
@@ -268,7 +277,8 @@ SENT = [
     ("delete", {}, "DELETE", ONE, None),
     ("experiments", {}, "GET", "/v1/experiments", None),
     ("keys", {}, "GET", "/v1/keys", None),
-    ("add_key", {"role": "admin"}, "POST", "/v1/keys", {"role": "admin", "experiment": None, "rate": None}),
+    ("add_key", {"role": "admin"}, "POST", "/v1/keys", {"role": "admin", "experiment": None, "rate": None,
+     "name": ""}),
     ("webhooks", {}, "GET", "/v1/webhooks", None),
     ("add_webhook", {"url": "https://x", "events": ("test",)}, "POST", "/v1/webhooks",
      {"url": "https://x", "experiment": None, "events": ["test"]}),

@@ -158,7 +158,7 @@ def test_nobody_waits_while_it_is_found_out_how_far_it_is(monkeypatch):
 def test_what_was_found_long_ago_is_not_shown(monkeypatch):
     store = open_store("memory://")
     agent = lsdt.Agent.open(store, "x", lsdt.SideInformation(2), policy="ucb1")
-    hosted, forecasts = HostedExperiment(agent, store.find("x"), bytes(32), False), StoppingForecasts()
+    hosted, forecasts = HostedExperiment(agent, store.find("x"), bytes(32)), StoppingForecasts()
 
     def text():
         return forecasts.of(hosted).forecast.text
@@ -182,7 +182,7 @@ def test_a_look_that_compiles_does_not_put_off_the_next(monkeypatch):
     store = open_store("memory://")
     agent = lsdt.Agent.open(store, "x", lsdt.SideInformation(2), policy="ucb1")
     hosted, forecasts, look = (
-        HostedExperiment(agent, store.find("x"), bytes(32), False),
+        HostedExperiment(agent, store.find("x"), bytes(32)),
         StoppingForecasts(),
         _Look(),
     )

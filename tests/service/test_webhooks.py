@@ -17,6 +17,7 @@ import httpx
 import pytest
 
 import lsdt
+from lsdt.agent import insert_batch
 from lsdt.cli.main import main
 from lsdt.errors import InvalidInput
 from lsdt.service.hosting import Service
@@ -145,19 +146,25 @@ def test_what_is_announced_is_signed_and_announced_once(tmp_path):
             assert content["data"]["experiment"] == "drinks"
             assert content["data"]["arm"] == "tea"
             assert "tea is known to be the best arm" in content["data"]["text"]
-            service.pause(hosted, True)
+            hosted.agent.pause(reason="wrong prices", by="alice")
             webhooks.look()
             receiver.wait(2)
-            service.pause(hosted, False)
+            paused = verified(receiver.got[1])["data"]
+            assert (paused["by"], paused["reason"], paused["arm"]) == ("alice", "wrong prices", None)
+            hosted.agent.stop("tea")
+            webhooks.look()
+            receiver.wait(3)
+            hosted.agent.resume()
             for _ in range(3):
                 webhooks.look()
-            assert receiver.wait(3) == ["stopping.reached", "experiment.paused", "experiment.resumed"]
+            told = ["stopping.reached", "experiment.paused", "experiment.stopped", "experiment.resumed"]
+            assert receiver.wait(4) == told
             until(lambda: not service.store.recall(QUEUE))
         with serving(store, url) as (service, webhooks):
             webhooks.look()
             assert not service.store.recall(QUEUE)
-        assert len(receiver.got) == 3
-        assert len({headers["webhook-id"] for _, headers, _ in receiver.got}) == 3
+        assert len(receiver.got) == 4
+        assert len({headers["webhook-id"] for _, headers, _ in receiver.got}) == 4
 
 
 def test_a_message_survives_a_restart_and_keeps_its_id(tmp_path):
@@ -264,7 +271,7 @@ def test_a_receiver_that_is_gone_is_sent_nothing_more(tmp_path):
             until(lambda: webhooks.listed()[0].given_up == 1)
         with serving(store, **more) as (service, webhooks):
             hosted = service.hosted["drinks"]
-            service.pause(hosted, True)
+            hosted.agent.pause()
             webhooks.look()
             (listed,) = webhooks.listed()
             assert listed.id == made.id
@@ -374,10 +381,10 @@ def test_several_services_on_one_store_announce_once(postgresql_url):
         assert receiver.wait(1) == ["stopping.reached"]
         until(lambda: not first.store.recall(QUEUE))
         one.stop()  # the other one takes over, and knows what was announced
-        first.pause(hosted, True)
-        paused = two[0].store.recall("paused")
-        assert paused
-        two[0].open_at_start(two[0].store.find("drinks"), True)
+        hosted.agent.pause()
+        with first.store.transaction():
+            insert_batch(hosted.agent.lease, hosted.agent.drain())
+        two[0].open_at_start(two[0].store.find("drinks"))
         second.look()
         assert receiver.wait(2) == ["stopping.reached", "experiment.paused"]
 

@@ -14,13 +14,12 @@ import lsdt
 from lsdt.errors import DamagedStore, InvalidInput
 from lsdt.service.app import create_app
 from lsdt.service.hosting import Service
-from lsdt.service.hosting.replication import PAUSED
 from lsdt.service.keys import add_key
 from lsdt.service.settings import Settings
 from lsdt.storage import Event, Kind, open_store
 
 _ABOUT = '{"seed": 0, "expiry": {"after": 60, "reward": 0}}'
-_SCOPES = ("keys", "paused", "answers 1 x")
+_SCOPES = ("keys", "sessions", "answers 1 x")
 
 
 @pytest.fixture
@@ -152,7 +151,7 @@ def test_events_lost_behind_a_snapshot_are_noticed(tmp_path, n_lost):
     [
         "UPDATE lsdt.notes SET value = 'x' WHERE scope = 'keys'",
         "UPDATE lsdt.notes SET scope = 'keyr' WHERE scope = 'keys'",
-        "UPDATE lsdt.notes SET key = 'k0' WHERE scope = 'paused'",
+        "UPDATE lsdt.notes SET key = 'k0' WHERE scope = 'sessions'",
         "UPDATE lsdt.experiments SET about = replace(about, '\"reward\": 0', '\"reward\": 1')",
         "UPDATE lsdt.experiments SET created = created + 1",
         "UPDATE lsdt.experiments SET reserved = reserved + 1",
@@ -222,13 +221,12 @@ def test_a_damaged_answer_is_an_error_for_its_key_alone(tmp_path):
     service._close_store()
 
 
-@pytest.mark.parametrize("scope", ["keys", PAUSED, "service"])
+@pytest.mark.parametrize("scope", ["keys", "guard", "service"])
 def test_damaged_notes_of_the_service_keep_it_from_starting(tmp_path, scope):
     path = tmp_path / "x.db"
     service = Service(Settings(f"sqlite:///{path}"))
     service.make("x", lsdt.SideInformation(2), {"policy": "ucb1"}, None)
     add_key(service.store, "read")
-    service.pause(service.hosted["x"], True)
     service._close_store()
     with closing(sqlite3.connect(path)) as other, other:  # as one flipped bit would: the note is not found
         assert other.execute("UPDATE notes SET scope = 'x' || scope WHERE scope = ?", (scope,)).rowcount

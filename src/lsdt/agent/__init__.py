@@ -4,7 +4,7 @@
 state and the tallies of rewards (`decide`, `apply`); `journal` is where events go: nowhere, into a log with
 one writer, or into one with several. `opening` finds an agent in a store. The other files take a learner and
 do one thing each: `recommendation`, `stopping`, `suspects`, `drift`, `extension`, `snapshot`, `merge`.
-`half_life` lets rewards fade; `asked_order` puts late rewards where they belong.
+`halt` is pauses and stops; `half_life` lets rewards fade; `asked_order` puts late rewards where they belong.
 """
 
 import lazy_loader
@@ -15,6 +15,7 @@ __all__ = [
     "ArmEstimate",
     "Decision",
     "Extension",
+    "Halt",
     "Recommendation",
     "Stopping",
     "TopRecommendation",

@@ -32,6 +32,7 @@ from lsdt.agent.durations import checked_seconds
 from lsdt.agent.explanation import explain_arm
 from lsdt.agent.floors import checked_floors
 from lsdt.agent.half_life import checked_half_life
+from lsdt.agent.halt import PAUSED, STOPPED, Halt, checked_signature, checked_tolerance
 from lsdt.agent.journal import EVERY, Batch, Journal, SharedJournal
 from lsdt.agent.learner import Learner
 from lsdt.agent.lift import lift_frame
@@ -47,7 +48,7 @@ from lsdt.agent.stopping import Stopping, likely_tallies, stopping, top_stopping
 from lsdt.agent.suspects import suspects_frame
 from lsdt.agent.top_stopping import TopStopping, checked_top
 from lsdt.agent.units import Assignment, StoredUnits, UnitNote, assignment_of, checked_unit
-from lsdt.errors import InvalidInput, StoreFailed, StoreLocked, Unsupported, counted
+from lsdt.errors import InvalidInput, Paused, StoreFailed, StoreLocked, Unsupported, counted
 from lsdt.policies import OfflineSteps, checked_horizon, checked_weight, offline_step
 from lsdt.problems import Rewards, checked_rewards
 from lsdt.side_information import SideInformation, with_epsilon
@@ -77,6 +78,8 @@ _PARTS = {"arms (intervals)": (0.0, 0.1), "arms (closure)": (0.1, 0.4), "arms (b
 _TELL, _OBSERVE, _CANCEL, _EXPIRE = map(int, (Kind.TELL, Kind.OBSERVE, Kind.CANCEL, Kind.EXPIRE))
 _RETIRE, _MERGE, _REPLACE, _ERASE = map(int, (Kind.RETIRE, Kind.MERGE, Kind.REPLACE, Kind.ERASE))
 _ASK = int(Kind.ASK)
+_PAUSE, _RESUME, _STOP = map(int, (Kind.PAUSE, Kind.RESUME, Kind.STOP))
+_TOLERANCE, _CREATE = map(int, (Kind.TOLERANCE, Kind.CREATE))
 _REPEATS = ("refuse", "ignore", "replace")
 
 
@@ -98,24 +101,31 @@ class AgentStatus(NamedTuple):
 
     Attributes
     ----------
-    name : {'open', 'following', 'failed', 'closed'}
-        ``'open'`` takes everything; ``'following'`` only reads a log that others write; ``'failed'`` and
-        ``'closed'`` refuse every change.
+    name : {'open', 'paused', 'stopped', 'following', 'failed', 'closed'}
+        ``'open'`` takes everything; ``'paused'`` refuses `ask` alone; ``'stopped'`` answers every ask with
+        one arm; ``'following'`` only reads a log that others write; ``'failed'`` and ``'closed'`` refuse
+        every change.
     reason : str
         Why it is not open, in words.
+    arm_id : str, int or None
+        The arm that a stopped agent answers.
 
     Examples
     --------
     >>> import lsdt
     >>> with lsdt.Agent.open("memory://", "drinks", side=lsdt.SideInformation(2), policy="ucb1") as agent:
     ...     agent.status.name
+    ...     agent.stop(1, reason="known well enough")
+    ...     agent.status.name, agent.status.arm_id, agent.ask().arm
     'open'
+    ('stopped', 1, 1)
     >>> agent.status
-    AgentStatus(name='closed', reason='the agent is closed; open it again')
+    AgentStatus(name='closed', reason='the agent is closed; open it again', arm_id=None)
     """
 
     name: str
     reason: str = ""
+    arm_id: ArmId | None = None
 
 
 _OPEN = AgentStatus("open")
@@ -181,6 +191,9 @@ class Agent:
     sticky : float, str or timedelta, optional
         For how long a unit keeps its arm, counted from when it got it: in seconds, or as in ``'30 days'``. By
         default for as long as the experiment runs.
+    tolerance : float, optional
+        How far below the best arm the one that `stopping` names may lie, where it is not said there; by
+        default epsilon.
     progress : bool, function or None
         Show how far the offline step is, as of `lsdt.candidate_set`.
 
@@ -214,6 +227,7 @@ class Agent:
         holdout: dict[ArmId, float] | None = None,
         replace_within: float | str | timedelta | None = None,
         sticky: float | str | timedelta | None = None,
+        tolerance: float | None = None,
         progress: bool | Callable[[float], None] | None = None,
     ) -> None:
         if not isinstance(side, SideInformation):
@@ -236,6 +250,7 @@ class Agent:
         learner.learn_prior(prior, checked_weight(prior_weight))
         learner.floors, kept = floors, checked_seconds(sticky, "sticky")
         learner.sticky = None if kept is None else round(1e6 * kept)
+        learner.tolerance = checked_tolerance(tolerance)
         learner.is_auto, learner.policy_reason = policy == "auto", with_remark(reason, learner.remark)
         self._start(learner, Journal())
 
@@ -277,8 +292,17 @@ class Agent:
 
     @property
     def status(self) -> AgentStatus:
-        """Whether the agent takes changes, and if not, why."""
-        return self._status
+        """Whether the agent makes decisions and takes changes, and if not, why."""
+        halt = self._learner.halt
+        if halt is None or self._status is not _OPEN:
+            return self._status
+        arm = self.side.label(halt.arm) if halt.arm >= 0 else None
+        return AgentStatus(halt.name, halt.text(self.side), arm)
+
+    @property
+    def halt(self) -> Halt | None:
+        """The pause or the stop that is in force, as far as the log was read; None while there is none."""
+        return self._learner.halt
 
     def state(self) -> Learner:
         """Return a copy of everything that was learned: tallies, pending decisions, the policy's state.
@@ -365,6 +389,11 @@ class Agent:
         """For how many seconds a unit keeps its arm; None for as long as the experiment runs."""
         return None if self._learner.sticky is None else self._learner.sticky / 1e6
 
+    @property
+    def tolerance(self) -> float | None:
+        """The tolerance of `stopping` where none is given; None for epsilon."""
+        return self._learner.tolerance
+
     def _floor_options(self) -> dict[str, dict[ArmId, float]]:
         learner = self._learner
         return {} if learner.floors is None else learner.floors.as_options(learner.side)
@@ -435,6 +464,11 @@ class Agent:
             says. Every ask is a decision of its own, to be told a reward; guarantees count a unit once. A
             unit whose arm has retired gets another one.
 
+        Notes
+        -----
+        A paused agent raises `lsdt.errors.Paused`. A stopped one answers its arm, whatever units had before,
+        without floors and holdouts, and with a propensity of 1; see `stop`.
+
         Examples
         --------
         >>> import lsdt
@@ -461,6 +495,9 @@ class Agent:
             if self._status is not _OPEN:
                 self._refuse()
             learner, journal = self._learner, self._journal
+            if learner.halt is not None:
+                self._check_halt(learner.halt, allowed, n if distinct else 1)
+                allowed, distinct = None, False
             flags, everything = (None, None) if allowed is None else self._allowed_flags(allowed)
             if distinct and n is not None:
                 self._check_distinct(learner.n_playable(flags), n)
@@ -489,6 +526,24 @@ class Agent:
             return learner.decision(event, journal.epoch)
         return [learner.decision(each, journal.epoch) for each in events]
 
+    def _check_halt(self, halt: Halt, allowed: Any, n_distinct: int | None) -> None:
+        """Refuse to decide while paused, and what the one arm of a stopped agent cannot answer."""
+        if halt.name == PAUSED:
+            raise Paused(
+                f"this experiment is {halt.text(self.side)}; rewards are still learned, and resume() goes on"
+            )
+        arm = self.side.label(halt.arm)
+        if allowed is not None and not allowed_flags(self.side, allowed)[halt.arm]:
+            raise InvalidInput(
+                f"this experiment is stopped with {arm!r}, which is not allowed now; allow it, or stop with "
+                "another arm"
+            )
+        if n_distinct is not None and n_distinct > 1:
+            raise InvalidInput(
+                f"this experiment is stopped with {arm!r}, so there are no {n_distinct} different arms; ask "
+                "for one"
+            )
+
     def _check_distinct(self, n_playable: int, n: int) -> None:
         """Refuse to name more different arms than may be played."""
         if n > n_playable:
@@ -505,6 +560,9 @@ class Agent:
                 self._refuse()
             journal = self._journal
             token = journal.units.token(unit)
+            if self._learner.halt is not None:
+                self._check_halt(self._learner.halt, allowed, 1)
+                allowed = None
             flags, everything = (None, None) if allowed is None else self._allowed_flags(allowed)
             while True:
                 if journal.is_shared:
@@ -549,6 +607,9 @@ class Agent:
         """Return the ask of a unit, and what is to be known of the unit after it."""
         learner, time = self._learner, now()
         known = None if row is None else assignment_of(row)
+        if learner.halt is not None and known is not None and row is not None:  # it keeps the arm for later
+            number = self._journal.next_number(learner)
+            return event_of((_ASK, time, number, learner.halt.arm, 1.0, mark_later(known.number))), row
         if row is not None and known is not None and self._keeps_arm(known, time):
             arm = self.side.index(known.arm_id)
             if everything is not None and not everything[arm]:
@@ -871,7 +932,7 @@ class Agent:
         ]
         return len(events) - self._record(events)
 
-    def retire(self, arm: ArmId) -> None:
+    def retire(self, arm: ArmId, *, reason: str = "", by: str = "") -> None:
         """Never choose an arm again. What it paid stays known, and relations through it still count.
 
         `reinstate` brings it back; `extend`, with side information that lacks arms, retires many at once.
@@ -888,14 +949,22 @@ class Agent:
         ['e']
         >>> agent.arms_in_play
         ['a', 'd']
+
+        The log keeps `reason`, and `by`, who did it.
         """
+        signed = checked_signature(by, reason).to_bytes()
         with self._changing_in_step():
             index = self.side.index(arm)
+            halt = self._learner.halt
+            if halt is not None and halt.arm == index:
+                raise InvalidInput(
+                    f"the experiment is stopped with {arm!r}; stop it with another arm first, or resume it"
+                )
             if self._learner.is_last(index):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
-            self._record([Event(_RETIRE, now(), -1, index, 1.0)])
+            self._record([Event(_RETIRE, now(), -1, index, 1.0, signed)])
 
-    def reinstate(self, arm: ArmId) -> None:
+    def reinstate(self, arm: ArmId, *, reason: str = "", by: str = "") -> None:
         """Bring a retired arm back into play, with all that is known of it.
 
         Examples
@@ -909,11 +978,109 @@ class Agent:
         >>> agent.arms_in_play
         ['tea', 'juice']
         """
+        signed = checked_signature(by, reason).to_bytes()
         with self._changing_in_step():
             index, retired = self.side.index(arm), self._learner.retired
             if retired is None or not retired[index]:
                 raise InvalidInput(f"{arm!r} has not retired; agent.to_frame() says which arms have")
-            self._record([Event(_RETIRE, now(), -1, index, 0.0)])
+            self._record([Event(_RETIRE, now(), -1, index, 0.0, signed)])
+
+    # ---------------------------------------------------------------- pausing and stopping
+
+    def pause(self, *, reason: str = "", by: str = "") -> None:
+        """Make no decisions until `resume`: `ask` raises `lsdt.errors.Paused`.
+
+        For when something is wrong, such as a price or a page. What asks then falls back on what it does when
+        the experiment cannot be reached. Rewards of earlier decisions are learned meanwhile, and decisions
+        expire. To show one arm instead, `stop` with it.
+
+        Parameters
+        ----------
+        reason : str
+            Why, on one line: whoever asks is told.
+        by : str
+            Who does it, for the log.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent(lsdt.SideInformation(2), policy="ucb1")
+        >>> decision = agent.ask()
+        >>> agent.pause(reason="wrong prices")
+        >>> agent.tell(decision, 1)
+        >>> agent.status.name
+        'paused'
+        >>> agent.resume()
+        >>> agent.ask().number
+        1
+        """
+        signed = checked_signature(by, reason).to_bytes()
+        with self._changing_in_step():
+            halt = self._learner.halt
+            if halt is None or halt.name != PAUSED:
+                self._record([Event(_PAUSE, now(), data=signed)])
+
+    def stop(self, arm: ArmId, *, reason: str = "", by: str = "") -> None:
+        """Answer every ask with one arm from now on, until `resume`: the experiment is over.
+
+        Programs go on asking and telling as before. Every ask is a decision in the log with a propensity of
+        1, on this arm whatever units, floors and holdouts had; the policy does not choose it. Rewards that
+        are told are learned; nothing else is. Units that had an arm get it back after `resume`.
+
+        Parameters
+        ----------
+        arm : str or int
+            The arm, candidate or not; one that has not retired.
+        reason, by
+            As `pause` takes them.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent(lsdt.SideInformation(3, arm_ids=["tea", "juice", "mate"]), policy="ucb1")
+        >>> agent.stop("juice", by="alice")
+        >>> [decision.arm_id for decision in agent.ask(3)]
+        ['juice', 'juice', 'juice']
+        """
+        signed = checked_signature(by, reason).to_bytes()
+        with self._changing_in_step():
+            index, learner = self.side.index(arm), self._learner
+            if learner.retired is not None and learner.retired[index]:
+                raise InvalidInput(f"{arm!r} has retired; reinstate it first, or stop with another arm")
+            if learner.halt is None or (learner.halt.name, learner.halt.arm) != (STOPPED, index):
+                self._record([Event(_STOP, now(), -1, index, None, signed)])
+
+    def resume(self, *, reason: str = "", by: str = "") -> None:
+        """Make decisions again, after a pause or a stop."""
+        signed = checked_signature(by, reason).to_bytes()
+        with self._changing_in_step():
+            if self._learner.halt is not None:
+                self._record([Event(_RESUME, now(), data=signed)])
+
+    def set_tolerance(self, tolerance: float | None, *, reason: str = "", by: str = "") -> None:
+        """Set the tolerance of `stopping` where none is given there; None for epsilon.
+
+        It may be set at any time, also after a look at the rewards: the guarantee holds for all tolerances
+        together.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent(lsdt.SideInformation(2), policy="ts")     # no epsilon
+        >>> agent.set_tolerance(.02)
+        >>> agent.stopping().tolerance
+        0.02
+        """
+        signed, value = checked_signature(by, reason).to_bytes(), checked_tolerance(tolerance)
+        with self._changing_in_step():
+            if self._learner.tolerance != value:
+                self._record([Event(_TOLERANCE, now(), -1, -1, value, signed)])
+
+    def sign_creation(self, by: str) -> None:
+        """Write down who made the experiment. For services."""
+        signed = checked_signature(by, "").to_bytes()
+        with self._changing():
+            self._record([Event(_CREATE, now(), data=signed)])
 
     def merge(self, others: Agent | bytes | Iterable[Agent | bytes]) -> int:
         """Learn what other agents were told of the same arms, and return how many rewards that were.
@@ -1231,7 +1398,8 @@ class Agent:
             The accepted probability of naming an arm that lies more than the tolerance below the best one. It
             holds for all looks together, however often one looks and however arms are chosen.
         tolerance : float, optional
-            How far below the best arm the one named may lie, in rewards; by default epsilon.
+            How far below the best arm the one named may lie, in rewards; by default that of the agent, else
+            epsilon.
         top : int or 'all'
             How many arms to name: each of them is then within the tolerance of the arm that is in truth the
             `top`-th best. ``'all'`` names all arms within the tolerance of the best, and none more than twice
@@ -1260,6 +1428,7 @@ class Agent:
             learner = self._learner
             counts, sums = learner.settled_tallies()
             pending, likely = learner.unsettled_counts(), likely_tallies(learner)
+            tolerance = learner.tolerance if tolerance is None else tolerance
         which = checked_top(top, learner.side.n_arms)
         if which != 1:
             return top_stopping(learner, counts, sums, pending, delta, tolerance, which)
@@ -1455,8 +1624,8 @@ class Agent:
             Take a snapshot after so many events, so that opening is fast; 0 for never.
         **options
             Those of `Agent`: policy, epsilon, rewards, horizon, seed, prior, prior_weight, forget, floor,
-            holdout, replace_within, sticky. The prior is learned when the agent is new, and not looked at
-            again.
+            holdout, replace_within, sticky, tolerance. The prior is learned when the agent is new, and not
+            looked at again.
 
         Examples
         --------
@@ -1557,7 +1726,8 @@ class Agent:
         pending = len(self._learner.pending)
         waiting = f", {pending} pending" if pending else ""
         size, told = counted(self.side.n_arms, "arm"), counted(self.n_told, "reward")
-        return f"Agent({self.policy.label}, {size}, {told}{waiting})"
+        halted = "" if self._learner.halt is None else f", {self._learner.halt.name}"
+        return f"Agent({self.policy.label}, {size}, {told}{waiting}{halted})"
 
     def _repr_html_(self) -> str:
         from lsdt.agent.card import agent_card

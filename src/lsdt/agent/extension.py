@@ -80,6 +80,11 @@ def prepare(learner: Learner, side: SideInformation) -> tuple[Learner, list[int]
     wider, gone = with_missing(learner, side)
     after = extended(learner, wider, gone)
     left = set(after.in_play().tolist())
+    if learner.halt is not None and learner.halt.arm in gone:
+        raise InvalidInput(
+            f"the experiment is stopped with {learner.side.label(learner.halt.arm)!r}, which this side "
+            "information lacks; stop it with another arm first"
+        )
     if not left or left & set(gone):
         raise InvalidInput("all arms that would be in play have retired; reinstate some before")
     return after, gone

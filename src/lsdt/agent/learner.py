@@ -30,6 +30,7 @@ from lsdt.agent.decisions import (
 )
 from lsdt.agent.epochs import Epochs
 from lsdt.agent.half_life import Fading, HalfLife
+from lsdt.agent.halt import PAUSED, STOPPED, Halt, signature_of
 from lsdt.agent.revisions import RevisableReward, Revisions, SettledTallies
 from lsdt.agent.tally_delta import TallyDelta, renumber_tally, tally_delta_of_bytes
 from lsdt.errors import InvalidFile, InvalidInput, Unsupported
@@ -60,6 +61,8 @@ _MOST_LAG = 5
 _FEW_WORDS = 12  # a state of up to 2**12 words, 32 kB, is copied in a few microseconds
 _ASK, _OBSERVE, _EXPIRE = int(Kind.ASK), int(Kind.OBSERVE), int(Kind.EXPIRE)
 _ENDS = (int(Kind.TELL), int(Kind.CANCEL), _EXPIRE)
+_HALTS = {int(Kind.PAUSE): PAUSED, int(Kind.STOP): STOPPED}
+_REMARKS = (int(Kind.ERASE), int(Kind.CREATE))  # which change nothing that was learned
 
 
 class PriorTallies(NamedTuple):
@@ -158,6 +161,10 @@ class Learner:
         Arms with a guaranteed share; None without any.
     sticky : int or None
         For how many microseconds a unit keeps its arm; None for ever.
+    halt : Halt or None
+        The pause or the stop that is in force; None while decisions are made.
+    tolerance : float or None
+        The tolerance of `stopping` where none is given; None for epsilon.
     later : set of int
         The pending decisions of units that were there before.
     revisions : Revisions or None
@@ -221,6 +228,8 @@ class Learner:
         self.others: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
         self.floors: Floors | None = None
         self.sticky: int | None = None
+        self.halt: Halt | None = None
+        self.tolerance: float | None = None
         self.fading: Fading | None = None
         self.later: set[int] = set()
         self.revisions: Revisions | None = None
@@ -300,6 +309,8 @@ class Learner:
         unit : bytes, optional
             Which unit asks. For holdouts.
         """
+        if self.halt is not None and self.halt.arm >= 0:
+            return event_of((_ASK, time, number, self.halt.arm, 1.0, mark_forced(None)))
         if self.fading is not None and self.fading.steps_due(time, self.n_told):
             faded = self.copy()  # rare: a few times in a half-life
             faded._advance(time)
@@ -534,8 +545,14 @@ class Learner:
                 delta.agents
             ):  # if two replicas merge the same, one does
                 self._absorb(delta)
-        elif kind == Kind.ERASE:
-            pass  # only those who know the unit have something to forget
+        elif kind in _REMARKS:
+            pass  # of an erased unit, only those who know it have something to forget
+        elif kind in _HALTS:
+            self.halt = Halt(_HALTS[kind], time, arm, *signature_of(data))
+        elif kind == Kind.RESUME:
+            self.halt = None
+        elif kind == Kind.TOLERANCE:
+            self.tolerance = reward
         elif kind == Kind.REPLACE:
             assert reward is not None
             self._replace(number, reward)
@@ -921,7 +938,10 @@ class Learner:
         new.n_asked, new.n_told, new.next_number = self.n_asked, self.n_told, self.next_number
         new.pending, new.epochs = self.pending.renumber(places), self.epochs.copy()
         new.floors = None if self.floors is None else self.floors.renumber(places)
-        new.later, new.sticky = set(self.later), self.sticky
+        new.later, new.sticky, new.tolerance = set(self.later), self.sticky, self.tolerance
+        if self.halt is not None:
+            arm = self.halt.arm
+            new.halt = self.halt._replace(arm=int(places[arm]) if arm >= 0 else arm)
         if self.retired is not None:
             new.retired = np.zeros(side.n_arms, bool)
             new.retired[places] = self.retired

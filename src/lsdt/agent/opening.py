@@ -9,6 +9,7 @@ from lsdt.agent import snapshot
 from lsdt.agent.durations import checked_seconds
 from lsdt.agent.floors import checked_floors
 from lsdt.agent.half_life import checked_half_life
+from lsdt.agent.halt import checked_tolerance
 from lsdt.agent.journal import LocalJournal, SharedJournal
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.policies import parse_policy
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = (
     "policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "floor", "holdout",
-    "replace_within", "sticky", "progress",
+    "replace_within", "sticky", "tolerance", "progress",
 )  # fmt: skip
 
 
@@ -35,6 +36,7 @@ _LATER: dict[str, Any] = {
     "holdout": [],
     "replace_within": None,
     "sticky": None,
+    "tolerance": None,
 }  # what few agents have
 
 
@@ -128,6 +130,7 @@ def about(side: SideInformation, agent: Agent, options: dict[str, Any]) -> str:
             "holdout": _listed(agent.holdout),
             "replace_within": agent.replace_within,
             "sticky": agent.sticky,
+            "tolerance": agent.tolerance,
         }
     )
 
@@ -186,6 +189,8 @@ def check_same(
     for key in ("replace_within", "sticky"):
         if key in options:
             given[key] = checked_seconds(options[key], key)
+    if "tolerance" in options:
+        given["tolerance"] = checked_tolerance(options["tolerance"])
     if "floor" in options or "holdout" in options:
         floors = checked_floors(agent.side, options.get("floor"), options.get("holdout"))
         kept = {} if floors is None else floors.as_options(agent.side)

@@ -20,6 +20,7 @@ from lsdt.agent.decisions import Pending
 from lsdt.agent.epochs import epochs_of_array
 from lsdt.agent.floors import Floors, checked_floors
 from lsdt.agent.half_life import HalfLife, checked_half_life
+from lsdt.agent.halt import PAUSED, STOPPED, Halt, checked_tolerance
 from lsdt.agent.learner import Learner, PriorTallies
 from lsdt.agent.revisions import RevisableReward, SettledTallies
 from lsdt.agent.units import KEY_BYTES, Assignment, UnitTable, assignment_of
@@ -80,6 +81,8 @@ def to_bytes(learner: Learner, units: UnitTable | None = None) -> bytes:
         **({} if learner.floors is None else {"floors": list(learner.floors)}),
         **({} if learner.revisions is None else {"replace_within": learner.revisions.within}),
         **({} if learner.sticky is None else {"sticky": learner.sticky}),
+        **({} if learner.halt is None else {"halt": list(learner.halt)}),
+        **({} if learner.tolerance is None else {"tolerance": learner.tolerance}),
         **({} if units is None or not units.rows else {"unit_key": units.key.hex()}),
     }
     return encode_frame(MAGIC, FORMAT, head, arrays)
@@ -249,6 +252,9 @@ def _learner(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
     learner.retired = _retired(arrays, learner)
     learner.floors = _floors(head, side)
     learner.sticky = _whole(head, "sticky") if "sticky" in head else None
+    learner.halt = _halt(head, side)
+    if "tolerance" in head:
+        learner.tolerance = checked_tolerance(head["tolerance"])
     learner.identity = str(head.get("agent", learner.identity))
     learner.merged = tuple(map(str, head.get("merged", ())))
     if "left_open" in arrays:
@@ -323,6 +329,22 @@ def _floors(head: dict[str, Any], side: SideInformation) -> Floors | None:
             raise InvalidFile(f"this snapshot has a floor for an unknown arm: {arm!r}")
     numbered = SideInformation(side.n_arms)
     return checked_floors(numbered, dict(listed), held)
+
+
+def _halt(head: dict[str, Any], side: SideInformation) -> Halt | None:
+    """Return the pause or the stop that is in force."""
+    if "halt" not in head:
+        return None
+    name, time, arm, by, reason = head["halt"]
+    least, end = (0, side.n_arms) if name == STOPPED else (-1, 0)
+    if (
+        name not in (PAUSED, STOPPED)
+        or type(arm) is not int
+        or not least <= arm < end
+        or type(time) is not int
+    ):
+        raise InvalidFile(f"this snapshot has an impossible pause or stop: {head['halt']!r}")
+    return Halt(name, time, arm, str(by), str(reason))
 
 
 def _take_settled(arrays: dict[str, NDArray[Any]], learner: Learner) -> None:

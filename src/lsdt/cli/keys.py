@@ -31,6 +31,7 @@ _EPILOG = """\
 examples:
   lsdt keys add --role admin
   lsdt keys add --role decide --experiment drinks --service http://127.0.0.1:8900
+  lsdt keys add --role operate --name alice
   lsdt keys list --json
   lsdt keys remove 3f9c01ab77de
   lsdt keys open
@@ -49,7 +50,8 @@ def add_to(commands: Any, name: str) -> None:
     )
     parser.add_argument("action", choices=("add", "list", "remove", "open"), help="what to do")
     parser.add_argument("id", nargs="?", metavar="ID", help="the key to remove, as list shows it")
-    parser.add_argument("--role", metavar="ROLE", help="add: read, decide or admin")
+    parser.add_argument("--role", metavar="ROLE", help="add: read, decide, operate or admin")
+    parser.add_argument("--name", default="", metavar="NAME", help="add: whose it is, for the log of actions")
     parser.add_argument(
         "--experiment", metavar="NAME", help="add: the only experiment that the key gives access to"
     )
@@ -69,8 +71,8 @@ def run(options: argparse.Namespace) -> None:
 
     if options.action == "add":
         if options.role is None:
-            raise InvalidInput("say what the key may do: --role read, decide or admin")
-        checked_word(options.role, "role", ("read", "decide", "admin"))
+            raise InvalidInput("say what the key may do: --role read, decide, operate or admin")
+        checked_word(options.role, "role", ("read", "decide", "operate", "admin"))
     if (options.action == "remove") != (options.id is not None):
         raise InvalidInput(
             "remove takes the id of a key, as 'lsdt keys list' shows it; add, list and open take no id"
@@ -99,8 +101,10 @@ def _in_store(options: argparse.Namespace) -> dict[str, Any]:
     try:
         with open_store(options.store, read_only=options.action == "list") as store:
             if options.action == "add":
-                text, key = add_key(store, options.role, options.experiment, options.rate)
-                return {"id": key.id, "key": text, "role": key.role, "experiment": key.experiment}
+                given = options.role, options.experiment, options.rate, options.name
+                text, key = add_key(store, *given)
+                known = {"role": key.role, "experiment": key.experiment, "name": key.name}
+                return {"id": key.id, "key": text, **known}
             if options.action == "remove":
                 remove_key(store, options.id)
                 return {"done": True, "left": len(KeyRing(store))}
@@ -108,9 +112,9 @@ def _in_store(options: argparse.Namespace) -> dict[str, Any]:
                 open_again(store)
                 return {"done": True}
             ring = KeyRing(store)
-            known = [key._asdict() | {"created": key.created / 1e6} for key in ring.all()]
+            listed = [key._asdict() | {"created": key.created / 1e6} for key in ring.all()]
             hidden = ("digest", "experiment_created")
-            rows = [{word: key[word] for word in key if word not in hidden} for key in known]
+            rows = [{word: key[word] for word in key if word not in hidden} for key in listed]
             return {"keys": rows, "is_open": ring.is_open}
     except StoreLocked as error:
         raise StoreLocked(f"{error}; a running service takes keys with --service http://HOST:PORT") from None
@@ -121,7 +125,7 @@ def _over_http(options: argparse.Namespace) -> dict[str, Any]:
 
     with Client(options.service, os.environ.get("LSDT_KEY")) as client:
         if options.action == "add":
-            return client.add_key(options.role, options.experiment, options.rate)
+            return client.add_key(options.role, options.experiment, options.rate, options.name)
         if options.action == "remove":
             client.remove_key(options.id)
             return {"done": True}
@@ -134,4 +138,5 @@ def _print_table(keys: list[dict[str, Any]], is_open: bool) -> None:
     for key in keys:
         made = datetime.fromtimestamp(key["created"], UTC).strftime("%Y-%m-%d %H:%M")
         limit = f"  {key['rate']:g} per second" if key["rate"] else ""
-        print(f"{key['id']}  {key['role']:<6}  {key['experiment'] or 'all experiments'}  {made}{limit}")
+        name = f"  {key['name']}" if key["name"] else ""
+        print(f"{key['id']}  {key['role']:<7}  {key['experiment'] or 'all experiments'}  {made}{limit}{name}")

@@ -142,7 +142,7 @@ def _what(path: str) -> str:
 
 
 _WORDS = (
-    "cancel", "extend", "retire", "reinstate", "merge", "pause", "snapshot",
+    "cancel", "extend", "retire", "reinstate", "merge", "pause", "stop", "resume", "tolerance", "snapshot",
     "arms", "best", "why", "stopping", "suspects", "drift", "events", "stream",
 )  # fmt: skip
 

@@ -41,9 +41,11 @@ def of_service(service: Service) -> list[Concern]:
 def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings) -> list[Concern]:
     """Return what is wrong, for the page of an experiment."""
     told = of_service(service)
-    if hosted.paused:
-        text = "The experiment is paused and hands out no decisions; POST .../pause goes on."
-        told.append(Concern("paused", text))
+    halt = hosted.agent.halt
+    if halt is not None:
+        what = "no decisions are made" if halt.arm < 0 else "every ask is answered with this arm"
+        text = f"The experiment is {halt.text(hosted.agent.side)}. Until it is resumed, {what}."
+        told.append(Concern(halt.name, text))
     if hosted.expiry is None:  # else they close by themselves, and grow until the first ones do
         growth = pending_growth(hosted.activity.history(), hosted.agent.n_pending, now() / 1e6)
         if growth:

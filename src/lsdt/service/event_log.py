@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lsdt.agent import first_decision
+from lsdt.agent import SIGNED, first_decision, signature_of
 from lsdt.storage import CLOSING, Kind
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _WORDS = {int(kind): kind.name.lower() for kind in Kind}
 _OF_DECISIONS = (Kind.ASK, *CLOSING, Kind.REPLACE)
+_WITHOUT_REWARD = (Kind.ASK, Kind.RETIRE, Kind.TOLERANCE)  # which keep something else in its place
 _ENCODER = msgspec.json.Encoder()
 _BATCH = 5_000  # events read at a time: about half a megabyte of JSON
 
@@ -41,19 +42,26 @@ def as_row(entry: Entry, side: SideInformation) -> dict[str, Any]:
     """Return an event in plain words.
 
     The propensity of an ask lies where others have the reward. `first` is, of a unit that was there before,
-    the number of its first decision. Arms go by their number; the service sees to
-    it that numbers stay.
+    the number of its first decision. `by` and `reason` are those of an action. Arms go by their number; the
+    service sees to it that numbers stay.
     """
-    is_ask = entry.kind == Kind.ASK
+    is_ask, word = entry.kind == Kind.ASK, _WORDS.get(entry.kind, str(entry.kind))
+    is_reward = entry.kind not in _WITHOUT_REWARD
+    signed = signature_of(entry.data) if entry.kind in SIGNED else None
+    if entry.kind == Kind.RETIRE and entry.reward == 0.0:
+        word = "reinstate"
     return {
         "position": entry.position,
         "time": entry.time / 1e6,
-        "event": _WORDS.get(entry.kind, str(entry.kind)),
+        "event": word,
         "decision": entry.number if entry.number >= 0 and entry.kind in _OF_DECISIONS else None,
         "arm": side.label(entry.arm) if 0 <= entry.arm < side.n_arms else None,
-        "reward": None if is_ask else entry.reward,
+        "reward": entry.reward if is_reward else None,
         "propensity": entry.reward if is_ask else None,
         "first": first_decision(entry.data) if is_ask else None,
+        "tolerance": entry.reward if entry.kind == Kind.TOLERANCE else None,
+        "by": signed.by or None if signed else None,
+        "reason": signed.reason or None if signed else None,
     }
 
 
@@ -78,6 +86,9 @@ def parquet(batches: Iterator[Sequence[Entry]], side: SideInformation) -> bytes:
             ("reward", pa.float64()),
             ("propensity", pa.float64()),
             ("first", pa.int64()),
+            ("tolerance", pa.float64()),
+            ("by", pa.string()),
+            ("reason", pa.string()),
         ]
     )
     target = io.BytesIO()

@@ -16,10 +16,11 @@ from lsdt.storage import checked_name, no_experiment, now
 if TYPE_CHECKING:
     from lsdt.storage import Store
 
-ROLES = ("read", "decide", "admin")  # each may do what those before it may
+ROLES = ("read", "decide", "operate", "admin")  # each may do what those before it may
 SCOPE = "keys"
 _GUARD, _CLOSED = "guard", "closed"  # the note that a key was made once
 _PREFIX = "lsdt"
+_LONGEST = 100  # characters of a name, which has to fit into a column
 _NOBODY = sha256(b"").hexdigest()
 
 
@@ -30,7 +31,7 @@ class Key(NamedTuple):
     ----------
     id : str
         The public part, by which it is listed and removed.
-    role : {'read', 'decide', 'admin'}
+    role : {'read', 'decide', 'operate', 'admin'}
         What it may do.
     experiment : str or None
         The only experiment it is good for; None for all.
@@ -42,6 +43,8 @@ class Key(NamedTuple):
         SHA-256 of the secret part, which has 256 random bits.
     created : int
         Microseconds since 1970.
+    name : str
+        Whose it is: what the log calls the one who acts with it. No two keys have the same.
     """
 
     id: str
@@ -51,9 +54,12 @@ class Key(NamedTuple):
     rate: float | None
     digest: str
     created: int
+    name: str = ""
 
 
-def add_key(store: Store, role: Any, experiment: Any = None, rate: Any = None) -> tuple[str, Key]:
+def add_key(
+    store: Store, role: Any, experiment: Any = None, rate: Any = None, name: Any = ""
+) -> tuple[str, Key]:
     """Put a new key into a store; return the key, which cannot be shown again, and what is known of it.
 
     From then on the store is served to callers with a key only, also when all keys are removed; `open_again`
@@ -69,20 +75,33 @@ def add_key(store: Store, role: Any, experiment: Any = None, rate: Any = None) -
     'decide'
     """
     checked_word(role, "role", ROLES)
-    name = created = None
+    only = created = None
     if experiment is not None:
-        name = checked_name(experiment)
-        found = store.find(name)
+        only = checked_name(experiment)
+        found = store.find(only)
         if found is None:
-            raise no_experiment(name, [each.name for each in store.list()], store.url)
+            raise no_experiment(only, [each.name for each in store.list()], store.url)
         created = found.created
     most = None if rate is None else checked_positive(rate, "rate", ", requests a second")
+    whose = _checked_whose(store, name)
     secret, number = secrets.token_urlsafe(32), secrets.token_hex(6)
-    key = Key(number, role, name, created, most, sha256(secret.encode()).hexdigest(), now())
+    key = Key(number, role, only, created, most, sha256(secret.encode()).hexdigest(), now(), whose)
     with store.transaction():
         store.remember(_GUARD, _CLOSED, b"")
         store.remember(SCOPE, number, json.dumps(key._asdict()).encode())
     return f"{_PREFIX}_{number}_{secret}", key
+
+
+def _checked_whose(store: Store, name: Any) -> str:
+    """Return the name of a new key; that of another key would make the log ambiguous."""
+    if not isinstance(name, str) or len(name) > _LONGEST or not name.isprintable() or name != name.strip():
+        raise InvalidInput(
+            f"the name of a key has at most {_LONGEST} printable characters, and no space at either end; got "
+            f"{name!r}"
+        )
+    if name and name in (key.name for key in KeyRing(store).all()):
+        raise InvalidInput(f"there is a key {name!r} already; choose another name, or remove that key first")
+    return name
 
 
 def remove_key(store: Store, number: str) -> None:

@@ -79,6 +79,7 @@ class NewExperiment(Struct, forbid_unknown_fields=True):
     holdout: dict[str, float] | None = None
     replace_within: float | str | None = None
     sticky: float | str | None = None
+    tolerance: float | None = None
     expiry: Expiry | None = None
 
 
@@ -91,8 +92,18 @@ class CreateResponse(Struct):
     candidates: list[ArmId]
 
 
+class Halted(Struct):
+    """The pause or the stop that is in force: since when, with which arm, who did it, why; and in words."""
+
+    since: float
+    arm: ArmId | None
+    by: str
+    reason: str
+    text: str
+
+
 class About(Struct):
-    """An experiment as it is now."""
+    """An experiment as it is now. Its `status` is "open", "paused" or "stopped"; `halt` says more."""
 
     name: str
     policy: str
@@ -103,9 +114,11 @@ class About(Struct):
     decisions: int
     told: int
     pending: int
-    paused: bool
     created: float
     expiry: Expiry | None
+    tolerance: float | None
+    status: str
+    halt: Halted | None
 
 
 class ExperimentList(Struct):
@@ -226,9 +239,10 @@ class ExtendResponse(Struct):
 
 
 class RetireRequest(Struct, forbid_unknown_fields=True):
-    """An arm that is never to be chosen again, or that comes back."""
+    """An arm that is never to be chosen again, or that comes back; and why, for the log."""
 
     arm: ArmId
+    reason: str = ""
 
 
 class EraseRequest(Struct, forbid_unknown_fields=True):
@@ -256,9 +270,23 @@ class MergeResponse(Struct):
 
 
 class PauseRequest(Struct, forbid_unknown_fields=True):
-    """Whether to hand out no more decisions; rewards are still learned."""
+    """Why it is paused, or goes on, for the log and for those who ask."""
 
-    paused: bool = True
+    reason: str = ""
+
+
+class StopRequest(Struct, forbid_unknown_fields=True):
+    """The arm that every ask is answered from now on, and why."""
+
+    arm: ArmId
+    reason: str = ""
+
+
+class ToleranceRequest(Struct, forbid_unknown_fields=True):
+    """The tolerance of `stopping` where none is given there; null for epsilon."""
+
+    tolerance: Number | None
+    reason: str = ""
 
 
 class DoneResponse(Struct):
@@ -458,6 +486,7 @@ class NewKey(Struct, forbid_unknown_fields=True):
     role: str
     experiment: str | None = None
     rate: float | None = None
+    name: str = ""
 
 
 class AddedKey(Struct):
@@ -467,6 +496,7 @@ class AddedKey(Struct):
     key: str
     role: str
     experiment: str | None
+    name: str
 
 
 class ListedKey(Struct):
@@ -477,6 +507,7 @@ class ListedKey(Struct):
     experiment: str | None
     rate: float | None
     created: float
+    name: str
 
 
 class KeyList(Struct):

@@ -28,7 +28,7 @@ _CSV, PARQUET, SNAPSHOT = "text/csv", "application/vnd.apache.parquet", "applica
 # Bodies that are files, beside those of JSON; and answers that are files, for those who accept them.
 _FILES = {"createExperiment": (_CSV, PARQUET), "extend": (_CSV, PARQUET), "merge": (SNAPSHOT,)}
 _ANSWERED_FILES = {"snapshot": SNAPSHOT, "listEvents": PARQUET}
-_EMPTY = ("ask", "pause")  # may come without a body
+_EMPTY = ("ask", "pause", "resume")  # may come without a body
 # Options of an experiment whose body is a file: the names of a JSON body; objects are written as JSON.
 _EXPIRY = {"type": "string", "examples": ['{"after": 3600, "reward": 0}']}
 _SHARES = {"type": "string", "examples": ['{"control": 0.1}']}
@@ -36,7 +36,8 @@ OF_A_FILE: dict[str, Any] = {
     "name": "string", "log": "boolean", "policy": "string", "epsilon": "number", "rewards": "string",
     "horizon": "integer", "seed": "integer", "prior": "string", "prior_weight": "number",
     "forget": ["number", "string"], "floor": _SHARES, "holdout": _SHARES,
-    "replace_within": ["number", "string"], "sticky": ["number", "string"], "expiry": _EXPIRY,
+    "replace_within": ["number", "string"], "sticky": ["number", "string"], "tolerance": "number",
+    "expiry": _EXPIRY,
 }  # fmt: skip
 _WHOLE = {"type": "integer", "minimum": 0}
 _FROM_ONE: dict[str, Any] = {"type": "integer", "minimum": 1}
@@ -72,8 +73,14 @@ _CALLS = (
     _Call("post", f"{_ONE}/merge", "merge",
           "Learn what others were told: experiments by name, or a snapshot.", messages.MergeRequest,
           messages.MergeResponse),
-    _Call("post", f"{_ONE}/pause", "pause", "Hand out no more decisions, or go on.", messages.PauseRequest,
-          messages.PauseRequest),
+    _Call("post", f"{_ONE}/pause", "pause", "Make no decisions until it goes on.", messages.PauseRequest,
+          messages.DoneResponse),
+    _Call("post", f"{_ONE}/stop", "stop", "Answer every ask with one arm.", messages.StopRequest,
+          messages.DoneResponse),
+    _Call("post", f"{_ONE}/resume", "resume", "Go on after a pause or a stop.", messages.PauseRequest,
+          messages.DoneResponse),
+    _Call("post", f"{_ONE}/tolerance", "setTolerance", "Set the tolerance of stopping.",
+          messages.ToleranceRequest, messages.DoneResponse),
     _Call("post", f"{_ONE}/snapshot", "snapshot", "Keep a snapshot now.", None, messages.SnapshotResponse),
     _Call("get", f"{_ONE}/arms", "listArms", "The arms, all or a page of them.", None, messages.ArmPage, 200,
           (("search", "string"), ("order", _ORDER), ("offset", _WHOLE), ("limit", _WHOLE))),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from lsdt.service.keys import KeyRing
 
 COOKIE = "lsdt_key"
+_LOCAL = "-"  # who calls where there are no keys
 _LOCAL_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?")
 _ONCE = (b"authorization", b"content-type", b"host", b"idempotency-key", b"origin")
 # What only something between a client and a service writes: by RFC 7239, 9110 and 8586; the family of
@@ -52,7 +53,7 @@ class Head(NamedTuple):
 
 
 class Caller(NamedTuple):
-    """Who calls: a role, for one experiment or (None) for all; `id` is that of the key.
+    """Who calls: a role, for one experiment or (None) for all; `id` and `name` are those of the key.
 
     An experiment is known by its name and by when it was made: a name may be given again.
     """
@@ -60,7 +61,20 @@ class Caller(NamedTuple):
     role: str
     experiment: str | None = None
     experiment_created: int | None = None
-    id: str = "-"
+    id: str = _LOCAL
+    name: str = ""
+
+    @property
+    def signature(self) -> str:
+        """How the log names the caller: by the name of the key, if it has one, and its id."""
+        if self.id == _LOCAL:
+            return "this machine, without a key"
+        return f"{self.name} ({self.id})" if self.name else self.id
+
+    def check_unscoped(self) -> None:
+        """Refuse a key of one experiment."""
+        if self.experiment is not None:
+            raise Refused(403, f"this key is for the experiment {self.experiment!r} only")
 
     def may(self, role: str) -> bool:
         """Return whether the caller may do what a role may."""
@@ -218,7 +232,7 @@ class Guard:
                 f"{what}; send 'Authorization: Bearer KEY' (lsdt keys add makes one)",
                 {"www-authenticate": "Bearer"},
             )
-        caller = Caller(key.role, key.experiment, key.experiment_created, key.id)
+        caller = Caller(key.role, key.experiment, key.experiment_created, key.id, key.name)
         if not caller.may(role):
             raise Refused(403, f"this needs a key of role {role!r}; this one is {key.role!r}")
         if key.experiment is not None and experiment != key.experiment:

@@ -14,23 +14,24 @@ from starlette.routing import Route
 from lsdt.agent import TopStopping
 from lsdt.errors import InvalidInput, suggest
 from lsdt.service import event_log, messages
+from lsdt.service.actions import act, find_arm, make
 from lsdt.service.answers import JSON, Refused, encode
 from lsdt.service.hosting import MOST_CLOSED
 from lsdt.service.keys import add_key, remove_key
 from lsdt.service.metrics import CONTENT_TYPE, metrics_text
 from lsdt.service.openapi import OF_A_FILE, PARQUET, SNAPSHOT, description
 from lsdt.service.requests import decode, read_body, read_head
-from lsdt.service.sources import check_order, extended, from_file, from_log, policy_of, rewards_of, side_of
+from lsdt.service.sources import check_order, extended, from_file, from_log, side_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
+    from collections.abc import AsyncIterator, Iterator
 
     from starlette.datastructures import QueryParams
     from starlette.requests import Request
 
     from lsdt.service.hosting import HostedExperiment, Service
     from lsdt.service.requests import Caller, Head
-    from lsdt.side_information import ArmId, SideInformation
+    from lsdt.side_information import SideInformation
 
 T = TypeVar("T")
 _ENDINGS = {
@@ -64,6 +65,9 @@ class Routes:
             Route(f"{one}/erase-unit", self.erase_unit, methods=["POST"]),
             Route(f"{one}/merge", self.merge, methods=["POST"]),
             Route(f"{one}/pause", self.pause, methods=["POST"]),
+            Route(f"{one}/stop", self.stop, methods=["POST"]),
+            Route(f"{one}/resume", self.resume, methods=["POST"]),
+            Route(f"{one}/tolerance", self.tolerance, methods=["POST"]),
             Route(f"{one}/snapshot", self.snapshot, methods=["POST"]),
             Route(f"{one}/arms", self.arms, methods=["GET"]),
             Route(f"{one}/best", self.best, methods=["GET"]),
@@ -89,10 +93,14 @@ class Routes:
 
     # ---------------------------------------------------------------- who, and what
 
-    def admit(self, request: Request, role: str, experiment: str | None = None) -> tuple[Head, Caller]:
-        """Return head and caller of a request, or refuse it."""
+    def admit(
+        self, request: Request, role: str, experiment: str | None = None, *, for_all: bool = False
+    ) -> tuple[Head, Caller]:
+        """Return head and caller of a request, or refuse it; with `for_all`, keys of one experiment."""
         head = read_head(request.scope["headers"])
         caller = self._service.guard.admit(request.scope, head, role, experiment)
+        if for_all:
+            caller.check_unscoped()
         self._service.commits.check()
         return head, caller
 
@@ -101,6 +109,12 @@ class Routes:
         name = request.path_params["name"]
         head, caller = self.admit(request, role, name)
         return head, self._service.find(name, caller)
+
+    def operated(self, request: Request, role: str = "operate") -> tuple[Head, Caller, HostedExperiment]:
+        """Return head, caller and experiment of a request that changes the experiment."""
+        name = request.path_params["name"]
+        head, caller = self.admit(request, role, name)
+        return head, caller, self._service.find(name, caller)
 
     async def _body(self, request: Request, head: Head, kind: type[T]) -> T:
         body = await read_body(request.receive, head, self._service.settings.body_limit)
@@ -121,7 +135,7 @@ class Routes:
 
     async def create(self, request: Request) -> Response:
         """Begin an experiment: of JSON, or of a file with the rest in the query."""
-        head, _ = self.admit(request, "admin")
+        head, caller = self.admit(request, "operate", for_all=True)
         body = await read_body(request.receive, head, self._service.settings.body_limit)
         if head.content_type in _ENDINGS:
             new = _from_query(request)
@@ -136,32 +150,11 @@ class Routes:
             def side() -> SideInformation:
                 return side_of(new)
 
-        hosted = await run_in_threadpool(self._make, new, side)
-        agent = hosted.agent
+        agent = (hosted := await make(self._service, caller, new, side)).agent
         made = messages.CreateResponse(
             hosted.name, agent.policy.label, agent.policy_reason, agent.arms_in_play
         )
         return answer(made, 201, {"location": f"/v1/experiments/{hosted.name}".encode().decode("latin-1")})
-
-    def _make(self, new: messages.NewExperiment, side: Callable[[], SideInformation]) -> HostedExperiment:
-        made = side()
-        options: dict[str, Any] = {
-            "policy": policy_of(new.policy),
-            "rewards": rewards_of(new.rewards),
-            "horizon": new.horizon,
-            "seed": new.seed,
-            "prior_weight": new.prior_weight,
-            "forget": new.forget,
-            "replace_within": new.replace_within,
-            "sticky": new.sticky,
-            "floor": _by_arm(made, new.floor),
-            "holdout": _by_arm(made, new.holdout),
-        }
-        if new.prior is not None:
-            options["prior"] = new.prior.arms, new.prior.rewards
-        if new.epsilon is not None and made.epsilon is None:
-            options["epsilon"] = new.epsilon
-        return self._service.make(new.name, made, options, new.expiry)
 
     async def delete(self, request: Request) -> Response:
         """Remove an experiment with its log."""
@@ -220,20 +213,34 @@ class Routes:
 
     async def retire(self, request: Request) -> Response:
         """Never choose an arm again."""
-        head, hosted = self.hosted(request, "admin")
-        arm = (await self._body(request, head, messages.RetireRequest)).arm
-        hosted.check_idle()
-        hosted.agent.retire(arm)
-        await self._service.commits.durable(hosted.agent)
-        return answer(messages.DoneResponse())
+        return await self._act(request, "retire", messages.RetireRequest)
 
     async def reinstate(self, request: Request) -> Response:
         """Bring a retired arm back."""
-        head, hosted = self.hosted(request, "admin")
-        arm = (await self._body(request, head, messages.RetireRequest)).arm
-        hosted.check_idle()
-        hosted.agent.reinstate(arm)
-        await self._service.commits.durable(hosted.agent)
+        return await self._act(request, "reinstate", messages.RetireRequest)
+
+    async def pause(self, request: Request) -> Response:
+        """Make no decisions until it goes on."""
+        return await self._act(request, "pause", messages.PauseRequest)
+
+    async def stop(self, request: Request) -> Response:
+        """Answer every ask with one arm."""
+        return await self._act(request, "stop", messages.StopRequest)
+
+    async def resume(self, request: Request) -> Response:
+        """Go on after a pause or a stop."""
+        return await self._act(request, "resume", messages.PauseRequest)
+
+    async def tolerance(self, request: Request) -> Response:
+        """Set the tolerance of stopping."""
+        return await self._act(request, "set_tolerance", messages.ToleranceRequest)
+
+    async def _act(self, request: Request, action: str, kind: type[Any]) -> Response:
+        """Take an action on an experiment: one that its body names the arm or the tolerance of, if any."""
+        head, caller, hosted = self.operated(request)
+        wanted = await self._body(request, head, kind)
+        given = [getattr(wanted, word) for word in ("arm", "tolerance") if hasattr(wanted, word)]
+        await act(self._service, hosted, caller, action, *given, reason=wanted.reason)
         return answer(messages.DoneResponse())
 
     async def erase_unit(self, request: Request) -> Response:
@@ -274,13 +281,6 @@ class Routes:
         if caller.experiment not in (None, name):
             raise Refused(403, f"this key is for {caller.experiment!r} alone, and cannot read {name!r}")
         return self._service.find(name, caller)
-
-    async def pause(self, request: Request) -> Response:
-        """Hand out no more decisions, or go on."""
-        head, hosted = self.hosted(request, "admin")
-        wanted = await self._body(request, head, messages.PauseRequest)
-        await run_in_threadpool(self._service.pause, hosted, wanted.paused)
-        return answer(wanted)
 
     async def snapshot(self, request: Request) -> Response:
         """Keep a snapshot in the store; return it to those who accept bytes."""
@@ -410,7 +410,7 @@ class Routes:
         """List the keys, without their secrets."""
         self.admit(request, "admin")
         rows = [
-            messages.ListedKey(key.id, key.role, key.experiment, key.rate, key.created / 1e6)
+            messages.ListedKey(key.id, key.role, key.experiment, key.rate, key.created / 1e6, key.name)
             for key in self._service.keys.all()
         ]
         return answer(messages.KeyList(rows))
@@ -420,9 +420,10 @@ class Routes:
         head, _ = self.admit(request, "admin")
         new = await self._body(request, head, messages.NewKey)
         service = self._service
-        text, key = await run_in_threadpool(add_key, service.store, new.role, new.experiment, new.rate)
+        given = new.role, new.experiment, new.rate, new.name
+        text, key = await run_in_threadpool(add_key, service.store, *given)
         await run_in_threadpool(service.keys.reload)
-        return answer(messages.AddedKey(key.id, text, key.role, key.experiment), 201)
+        return answer(messages.AddedKey(key.id, text, key.role, key.experiment, key.name), 201)
 
     async def remove_key(self, request: Request) -> Response:
         """Take a key away."""
@@ -654,23 +655,6 @@ def lift(hosted: HostedExperiment, control: str | None = None, risk: float = 0.0
     columns = [frame[name].tolist() for name in messages.LiftedArm.__struct_fields__]
     rows = [messages.LiftedArm(*map(_plain, row)) for row in zip(*columns, strict=True)]
     return messages.Lift(messages.ControlArm(**_plain(frame.attrs["control"])), rows)
-
-
-def _by_arm(side: SideInformation, shares: dict[str, float] | None) -> dict[ArmId, float] | None:
-    """Return shares by arm; JSON has texts as keys, also of arms that are numbers."""
-    if shares is None:
-        return None
-    return {side.label(find_arm(side, arm)): share for arm, share in shares.items()}
-
-
-def find_arm(side: SideInformation, text: str) -> int:
-    """Return the index of an arm that a URL names: by id, or by number where ids are numbers."""
-    try:
-        return side.index(text)
-    except InvalidInput:
-        if not text.isascii() or not text.isdigit() or len(text) > 18:
-            raise
-        return side.index(int(text))
 
 
 def why_arm(hosted: HostedExperiment, text: str) -> messages.WhyResponse:

@@ -29,7 +29,9 @@ class Kind(IntEnum):
     decision. ``EXTEND`` replaces the side information. ``RETIRE`` takes an arm out of play or, with a reward
     of 0, puts it back. ``SNAPSHOT`` marks where a snapshot was taken. ``MERGE`` adds what other agents
     learned. ``REPLACE`` corrects the reward of a decision that was told. ``ERASE`` says that the unit whose
-    first decision has this number was erased.
+    first decision has this number was erased. ``PAUSE``, ``STOP`` (with the arm that is answered from then
+    on) and ``RESUME`` say whether decisions are made. ``TOLERANCE`` sets a tolerance as its reward, or takes
+    it back. ``CREATE`` says who made the experiment.
     """
 
     ASK = 1
@@ -43,6 +45,11 @@ class Kind(IntEnum):
     MERGE = 9
     REPLACE = 10
     ERASE = 11
+    PAUSE = 12
+    RESUME = 13
+    STOP = 14
+    TOLERANCE = 15
+    CREATE = 16
 
 
 CLOSING = (Kind.TELL, Kind.CANCEL, Kind.EXPIRE)

@@ -235,9 +235,7 @@ def test_a_name_that_is_given_again_has_no_answers_of_the_one_before(tmp_path):
     service.forget = lambda _: None
     for _ in range(2):
         made = service.make("drinks", lsdt.SideInformation(2), {"policy": "ucb1"}, None)
-        assert not made.paused
         answers.append(asyncio.run(ask_once()))
-        service.pause(made, True)
         asyncio.run(service.let_go(made))
         service.delete(made)
     service._close_store()
@@ -303,7 +301,7 @@ def test_requests_wait_for_a_lock_of_sqlite_and_the_loop_does_not(tmp_path):
                     http.post(f"{ONE}/ask", json={}),
                     http.post(f"{ONE}/snapshot"),
                     http.post(f"{ONE}/ask", json={}, headers=key),
-                    http.post(f"{ONE}/pause", json={"paused": True}),
+                    http.post(f"{ONE}/pause", json={"reason": "x"}),
                     http.post(f"{ONE}/observe", json={"arm": 0, "reward": 1}),
                 )
             ]

@@ -312,7 +312,7 @@ def test_what_one_replica_changes_reaches_the_others(postgresql_url):
             await second.post(f"{ONE}/snapshot")
             await quiesced((first, second), postgresql_url)
             await second.post(f"{ONE}/pause")
-            await first.service.replication.look()
+            await first.service.commits.look()
             await first.post(f"{ONE}/ask", status=409)
             await first.http.delete(ONE)
             await second.post(f"{ONE}/ask", status=404)

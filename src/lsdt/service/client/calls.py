@@ -238,7 +238,7 @@ _WEBHOOKS = "/v1/webhooks"
 _PARQUET, _SNAPSHOT = "application/vnd.apache.parquet", "application/octet-stream"
 OPTIONS = (
     "policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "floor",
-    "holdout", "replace_within", "sticky", "expiry",
+    "holdout", "replace_within", "sticky", "tolerance", "expiry",
 )  # fmt: skip
 
 # fmt: off
@@ -253,12 +253,15 @@ OBSERVE = Call("POST", f"{_ONE}/observe", _nothing, body=("arm", "reward"), repe
 CANCEL = Call("POST", f"{_ONE}/cancel", _number("cancelled"), body=("decision", "decisions", "before"),
               repeat="never")
 EXTEND = Call("POST", f"{_ONE}/extend", _extension, file=_PARQUET, repeat="never", takes_long=True)
-RETIRE = Call("POST", f"{_ONE}/retire", _nothing, body=("arm",))
-REINSTATE = Call("POST", f"{_ONE}/reinstate", _nothing, body=("arm",))
+RETIRE = Call("POST", f"{_ONE}/retire", _nothing, body=("arm", "reason"))
+REINSTATE = Call("POST", f"{_ONE}/reinstate", _nothing, body=("arm", "reason"))
 ERASE_UNIT = Call("POST", f"{_ONE}/erase-unit", _flag("erased"), body=("unit",))
 MERGE = Call("POST", f"{_ONE}/merge", _number("learned"), body=("experiments",), file=_SNAPSHOT,
              repeat="never", takes_long=True)
-PAUSE = Call("POST", f"{_ONE}/pause", _nothing, body=("paused",))
+PAUSE = Call("POST", f"{_ONE}/pause", _nothing, body=("reason",))
+STOP = Call("POST", f"{_ONE}/stop", _nothing, body=("arm", "reason"))
+RESUME = Call("POST", f"{_ONE}/resume", _nothing, body=("reason",))
+SET_TOLERANCE = Call("POST", f"{_ONE}/tolerance", _nothing, body=("tolerance", "reason"))
 SNAPSHOT = Call("POST", f"{_ONE}/snapshot", _content, accept=_SNAPSHOT)
 ARMS = Call("GET", f"{_ONE}/arms", _arms)
 BEST = Call("GET", f"{_ONE}/best", _best, ("n_runners_up", "top"))
@@ -270,7 +273,7 @@ SUSPECTS = Call("GET", f"{_ONE}/suspects", _suspects, ("risk",))
 DRIFT = Call("GET", f"{_ONE}/drift", _drift, ("risk",))
 EVENTS = Call("GET", f"{_ONE}/events", _json_lines, ("after", "limit"))
 KEYS = Call("GET", _KEYS, _rows("keys"))
-ADD_KEY = Call("POST", _KEYS, _fields, body=("role", "experiment", "rate"), repeat="never")
+ADD_KEY = Call("POST", _KEYS, _fields, body=("role", "experiment", "rate", "name"), repeat="never")
 REMOVE_KEY = Call("DELETE", f"{_KEYS}/{{number}}", _nothing, repeat="never")
 WEBHOOKS = Call("GET", _WEBHOOKS, _rows("webhooks"))
 ADD_WEBHOOK = Call("POST", _WEBHOOKS, _fields, body=("url", "experiment", "events"), repeat="never")

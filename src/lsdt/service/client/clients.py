@@ -184,14 +184,34 @@ class BaseClient:
         return await self._send(calls.EXTEND, _parquet(side))
 
     @Both
-    async def retire(self, arm: ArmId) -> None:
+    async def retire(self, arm: ArmId, *, reason: str = "") -> None:
         """Never choose an arm again."""
-        await self._send(calls.RETIRE, arm=arm)
+        await self._send(calls.RETIRE, arm=arm, reason=reason)
 
     @Both
-    async def reinstate(self, arm: ArmId) -> None:
+    async def reinstate(self, arm: ArmId, *, reason: str = "") -> None:
         """Bring a retired arm back into play, with all that is known of it."""
-        await self._send(calls.REINSTATE, arm=arm)
+        await self._send(calls.REINSTATE, arm=arm, reason=reason)
+
+    @Both
+    async def pause(self, *, reason: str = "") -> None:
+        """Make no decisions until `resume`: `ask` raises `lsdt.errors.Paused`; see `Agent.pause`."""
+        await self._send(calls.PAUSE, reason=reason)
+
+    @Both
+    async def stop(self, arm: ArmId, *, reason: str = "") -> None:
+        """Answer every ask with one arm from now on, until `resume`; see `Agent.stop`."""
+        await self._send(calls.STOP, arm=arm, reason=reason)
+
+    @Both
+    async def resume(self, *, reason: str = "") -> None:
+        """Make decisions again, after a pause or a stop."""
+        await self._send(calls.RESUME, reason=reason)
+
+    @Both
+    async def set_tolerance(self, tolerance: float | None, *, reason: str = "") -> None:
+        """Set the tolerance of `stopping` where none is given there; see `Agent.set_tolerance`."""
+        await self._send(calls.SET_TOLERANCE, tolerance=tolerance, reason=reason)
 
     @Both
     async def erase_unit(self, unit: str) -> bool:
@@ -290,13 +310,8 @@ class BaseClient:
 
     @Both
     async def about(self) -> dict[str, Any]:
-        """Return the experiment as it is: policy, numbers of decisions and rewards, whether it is paused."""
+        """Return the experiment as it is: policy, numbers of decisions and rewards, status."""
         return await self._send(calls.ABOUT)
-
-    @Both
-    async def pause(self, paused: bool = True) -> None:
-        """Let the service hand out no more decisions, or go on."""
-        await self._send(calls.PAUSE, paused=paused)
 
     @Both
     async def snapshot(self) -> bytes:
@@ -320,10 +335,10 @@ class BaseClient:
 
     @Both
     async def add_key(
-        self, role: str, experiment: str | None = None, rate: float | None = None
+        self, role: str, experiment: str | None = None, rate: float | None = None, name: str = ""
     ) -> dict[str, Any]:
         """Make a key. Its secret is shown in this answer and nowhere else."""
-        return await self._send(calls.ADD_KEY, role=role, experiment=experiment, rate=rate)
+        return await self._send(calls.ADD_KEY, role=role, experiment=experiment, rate=rate, name=name)
 
     @Both
     async def remove_key(self, number: str) -> None:

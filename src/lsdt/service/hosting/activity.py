@@ -17,7 +17,7 @@ from collections import Counter, deque
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent import SharedJournal
+from lsdt.agent import SIGNED, SharedJournal, signature_of
 from lsdt.storage import Kind
 
 if TYPE_CHECKING:
@@ -67,13 +67,14 @@ class Rate(NamedTuple):
 
 
 class LogRow(NamedTuple):
-    """An event for people: when (in seconds), what, and its decision, arm and reward if it has them."""
+    """An event for people: when (in seconds), what; its decision, arm and reward, and by whom, if known."""
 
     time: float
     event: str
     decision: int | None
     arm: int | None
     reward: float | None
+    by: str = ""
 
 
 class Activity:
@@ -177,11 +178,12 @@ class Activity:
             return
         is_decision = event.kind in (Kind.ASK, *_ENDS, Kind.REPLACE)
         # The propensity of an ask lies where others have the reward.
-        reward = None if event.kind in (Kind.ASK, Kind.RETIRE) else event.reward
+        reward = None if event.kind in (Kind.ASK, Kind.RETIRE, Kind.TOLERANCE) else event.reward
+        by = signature_of(event.data).by if event.kind in SIGNED else ""
         if event.kind == Kind.RETIRE and event.reward == 0.0:
             word = "reinstate"
         number, arm = event.number if is_decision else None, event.arm if event.arm >= 0 else None
-        self._rows.append(LogRow(event.time / 1e6, word, number, arm, reward))
+        self._rows.append(LogRow(event.time / 1e6, word, number, arm, reward, by))
 
     def _track(self, number: int, time: int) -> None:
         if not self._waits or number % self._stride:

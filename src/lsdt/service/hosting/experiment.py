@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 MOST_AT_ONCE = 10_000  # decisions of one request: 0.2 s (ucb1, 100 arms), while all others wait
+_LIVE = ("open", "paused", "stopped")  # what agents that take rewards are
 MOST_CLOSED = 1_000  # decisions that are closed in one turn of the loop: some 10 ms, while all others wait
 
 
@@ -45,10 +46,9 @@ class HostedExperiment:
         agent: Agent,
         about: ExperimentRecord,
         key: bytes,
-        paused: bool,
         activity: Activity | None = None,
     ) -> None:
-        self.name, self.created, self.paused = about.name, about.created, paused
+        self.name, self.created = about.name, about.created
         self.tag = tag(about)
         self.ids = DecisionIds(key, about.name, about.created)
         self.expiry = expiry_of(about.about)
@@ -77,8 +77,6 @@ class HostedExperiment:
     def ask(self, request: messages.AskRequest) -> messages.DecisionList:
         """Decide."""
         self.check_idle()
-        if self.paused:
-            raise Refused(409, f'the experiment {self.name!r} is paused; POST .../pause {{"paused": false}}')
         n, agent = request.n, self.agent
         if isinstance(n, int) and n > MOST_AT_ONCE:
             raise InvalidInput(f"one request asks for at most {MOST_AT_ONCE:,} decisions; got n={n}")
@@ -172,7 +170,7 @@ class HostedExperiment:
 
     def expire(self) -> int:
         """Close decisions whose reward was not told in time, at most `MOST_CLOSED`; return how many."""
-        if self.expiry is None or self.busy or self.agent.status.name != "open":
+        if self.expiry is None or self.busy or self.agent.status.name not in _LIVE:
             return 0
         if monotonic() < self.next_expiry:
             return 0
@@ -207,10 +205,21 @@ class HostedExperiment:
             agent.n_asked,
             agent.n_told,
             agent.n_pending,
-            self.paused,
             self.created / 1e6,
             self.expiry,
+            agent.tolerance,
+            "open" if agent.halt is None else agent.halt.name,
+            self._halt(),
         )
+
+    def _halt(self) -> messages.Halted | None:
+        """Return the pause or the stop that is in force."""
+        agent = self.agent
+        halt = agent.halt
+        if halt is None:
+            return None
+        arm = agent.side.label(halt.arm) if halt.arm >= 0 else None
+        return messages.Halted(halt.time / 1e6, arm, halt.by, halt.reason, halt.text(agent.side))
 
 
 def _expires_every(expiry: messages.Expiry) -> float:

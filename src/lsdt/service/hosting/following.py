@@ -11,7 +11,7 @@ from lsdt.agent import Agent, SharedJournal
 from lsdt.errors import LsdtError, StoreFailed
 from lsdt.service.hosting.activity import Activity
 from lsdt.service.hosting.experiment import expiry_of, tag
-from lsdt.service.hosting.replication import PAUSED, is_gone
+from lsdt.service.hosting.replication import is_gone
 
 if TYPE_CHECKING:
     from lsdt.service.hosting import Service
@@ -27,7 +27,6 @@ class _StoreReading(NamedTuple):
     """What a look found: the experiments, those opened, and how much was new in the logs of the others."""
 
     listed: dict[str, ExperimentRecord]
-    paused: set[str]
     opened: dict[str, tuple[Agent, Activity]]
     broken: dict[str, str]
     n_new: list[int]
@@ -111,7 +110,7 @@ class Following:
         news = [store.read_new([cursor], _BATCH)[0] for cursor in cursors]
         # Listed after the logs were read: what was compacted meanwhile shows.
         listed = {each.name: each for each in store.list()}
-        seen = _StoreReading(listed, set(store.recall(PAUSED)), {}, {}, [])
+        seen = _StoreReading(listed, {}, {}, [])
         for hosted, entries in zip(followed, news, strict=True):
             about = listed.get(hosted.name)
             if about is None or about.created != hosted.created or about.compacted > before[hosted.name]:
@@ -152,7 +151,5 @@ class Following:
             gone.append(service.hosted.pop(name).agent)
         for name, (agent, activity) in seen.opened.items():
             service.show(seen.listed[name], agent, activity)
-        for hosted in service.hosted.values():
-            hosted.paused = hosted.tag in seen.paused
         for agent in gone:
             await asyncio.to_thread(agent.close)

@@ -1,4 +1,4 @@
-"""Several services on one store: experiments, pauses and removals of others.
+"""Several services on one store: experiments that others begin and remove.
 
 Decisions need none of this: they are written by `shared_commit`, and unique indexes keep them apart. What is
 rare is looked up once a second. A database that cannot be reached ends everything that is in flight; the
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from lsdt.storage import Entry, ExperimentRecord, Store
 
 log = logging.getLogger("lsdt.service")
-PAUSED = "paused"
 _LEAVING = "leaving"  # tags of experiments that are being deleted
 # Seconds. Shorter ones would ask the database more often; longer ones would notice later what others did.
 _EVERY = 1.0  # between two looks for experiments that others began or deleted
@@ -48,7 +47,6 @@ class _StoreState(NamedTuple):
     """What the store says."""
 
     experiments: dict[str, ExperimentRecord]
-    paused: set[str]
     leaving: set[str]
 
 
@@ -154,9 +152,7 @@ class ReplicaCoordinator:
             for name, hosted in list(service.hosted.items()):
                 kept = listed.get(name)
                 is_there = kept is not None and tag(kept) == hosted.tag
-                if is_there and hosted.tag not in seen.leaving:
-                    hosted.paused = hosted.tag in seen.paused
-                elif not hosted.busy:  # else the next look will do
+                if (not is_there or hosted.tag in seen.leaving) and not hosted.busy:  # else at the next look
                     await service.let_go(hosted)
                     await asyncio.to_thread(_close, hosted)
                     service.going.discard(hosted.tag)
@@ -169,7 +165,7 @@ class ReplicaCoordinator:
                     if name not in service.hosted:
                         await asyncio.to_thread(self._finish_leaving, name, tag(kept))
                 elif tag(kept) not in service.going and self._is_to_open(kept):
-                    await asyncio.to_thread(self._open, kept, tag(kept) in seen.paused)
+                    await asyncio.to_thread(self._open, kept)
 
     def _is_to_open(self, kept: ExperimentRecord) -> bool:
         """Return whether to open an experiment: one that is new here, or could not be opened before.
@@ -188,9 +184,9 @@ class ReplicaCoordinator:
         self._broken[kept.name] = _Broken(known.tag, time + known.wait, wait)
         return True
 
-    def _open(self, kept: ExperimentRecord, is_paused: bool) -> None:
+    def _open(self, kept: ExperimentRecord) -> None:
         service = self._service
-        service.open_at_start(kept, is_paused)
+        service.open_at_start(kept)
         if kept.name in service.broken and is_gone(service.store, kept):  # while it was opened
             del service.broken[kept.name]
 
@@ -198,7 +194,7 @@ class ReplicaCoordinator:
         store = self._service.store
         leaving = set(store.recall(_LEAVING))
         listed = {each.name: each for each in store.list()}
-        return _StoreState(listed, set(store.recall(PAUSED)), leaving)
+        return _StoreState(listed, leaving)
 
     # ---------------------------------------------------------------- removal
 

@@ -17,10 +17,10 @@ from lsdt.kernel import compile_seconds
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import KEY_BYTES
 from lsdt.service.hosting.activity import Activity
-from lsdt.service.hosting.experiment import MOST_CLOSED, HostedExperiment, expiry_of, tag
+from lsdt.service.hosting.experiment import MOST_CLOSED, HostedExperiment, expiry_of
 from lsdt.service.hosting.following import Following, followed
 from lsdt.service.hosting.group_commit import GroupCommit, Note
-from lsdt.service.hosting.replication import PAUSED, Reopened, ReplicaCoordinator, opened
+from lsdt.service.hosting.replication import Reopened, ReplicaCoordinator, opened
 from lsdt.service.keys import KeyRing, remove_keys_of
 from lsdt.service.metrics import Metrics
 from lsdt.service.requests import Guard
@@ -68,9 +68,8 @@ class Service:
             self.hosted: dict[str, HostedExperiment] = {}
             self.broken: dict[str, str] = {}
             self._warm: set[str] = set()
-            paused = self.store.recall(PAUSED)
             for each in self.store.list():
-                self.open_at_start(each, tag(each) in paused)
+                self.open_at_start(each)
         except BaseException:
             self.store.close()
             raise
@@ -117,12 +116,12 @@ class Service:
             return self.replication.commits()
         return GroupCommit(self.store, self.metrics, self.settings.most_waiting)
 
-    def open_at_start(self, each: ExperimentRecord, paused: bool) -> None:
+    def open_at_start(self, each: ExperimentRecord) -> None:
         """Serve an experiment; one that cannot be opened is left out."""
         try:
             each.check()
             with _compilation_in_log(each.name):
-                self._open(each, paused)
+                self._open(each)
             self.broken.pop(each.name, None)  # where it was not the first try
         except StoreFailed:
             raise
@@ -130,20 +129,18 @@ class Service:
             self.broken[each.name] = str(error)
             log.error("experiment cannot be opened", extra={"experiment": each.name, "error": str(error)})
 
-    def show(
-        self, each: ExperimentRecord, agent: Agent, activity: Activity, paused: bool = False
-    ) -> HostedExperiment:
+    def show(self, each: ExperimentRecord, agent: Agent, activity: Activity) -> HostedExperiment:
         """Show an experiment that another service decides for."""
         hosted = self.hosted.get(each.name)
         if hosted is None or hosted.created != each.created:
-            hosted = self.hosted[each.name] = HostedExperiment(agent, each, self._key, paused, activity)
+            hosted = self.hosted[each.name] = HostedExperiment(agent, each, self._key, activity)
         else:
             hosted.take(agent, activity)
         return hosted
 
-    def _open(self, each: ExperimentRecord, paused: bool = False) -> HostedExperiment:
+    def _open(self, each: ExperimentRecord) -> HostedExperiment:
         if self.settings.read_only:
-            return self.show(each, *followed(self.store, each), paused)
+            return self.show(each, *followed(self.store, each))
         agent = opened(self.store, each)
         if agent.policy.name not in self._warm:
             kept = self.store.latest(each.name)
@@ -151,7 +148,7 @@ class Service:
             _warm_up(Agent.restore(kept.blob))
         self._warm.add(agent.policy.name)
         activity = Activity.read(self.store, each.name, agent, expiry_of(each.about))
-        hosted = HostedExperiment(agent, each, self._key, paused, activity)
+        hosted = HostedExperiment(agent, each, self._key, activity)
         self.hosted[each.name] = hosted
         return hosted
 
@@ -163,7 +160,7 @@ class Service:
         for name, (about, agent, activity) in reopened.items():
             hosted = self.hosted.get(name)
             if hosted is None or hosted.created != about.created:
-                hosted = self.hosted[name] = HostedExperiment(agent, about, self._key, False)
+                hosted = self.hosted[name] = HostedExperiment(agent, about, self._key)
             hosted.take(agent, activity)
             hosted.busy = ""
             hosted.answers.clear()  # some of them may not have been kept
@@ -279,19 +276,9 @@ class Service:
     def forget(self, tag: str) -> None:
         """Forget what is kept beside the log of an experiment that is gone."""
         self.store.forget(_ANSWERS + tag)
-        self.store.forget(PAUSED, tag)
         remove_keys_of(self.store, tag)
         self.keys.reload()
         self.webhooks.forget(tag)
-
-    def pause(self, hosted: HostedExperiment, paused: bool) -> None:
-        """Hand out no more decisions of an experiment, or go on."""
-        if paused:
-            with self.store.transaction():
-                self.store.remember(PAUSED, hosted.tag, b"")
-        else:
-            self.store.forget(PAUSED, hosted.tag)
-        hosted.paused = paused
 
     # ---------------------------------------------------------------- repeats
 
@@ -426,6 +413,7 @@ def _warm_up(agent: Agent) -> None:
 
     So that code for very many arms is compiled here, and not when a request waits for it.
     """
+    agent.resume()
     decisions = agent.ask(2)
     agent.tell(decisions[0], 0.0)
     with suppress(Unsupported, InvalidInput):

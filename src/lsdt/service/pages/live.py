@@ -48,7 +48,14 @@ class Live:
         async with lock:
             agent, findings = hosted.agent, self._service.forecasts.of(hosted)
             counts = agent.n_asked, agent.n_told, agent.n_pending, agent.side.n_arms
-            mark = hosted.paused, *counts, findings, self._service.commits.failure, monotonic() // _LONGEST
+            mark = (
+                agent.halt,
+                agent.tolerance,
+                *counts,
+                findings,
+                self._service.commits.failure,
+                monotonic() // _LONGEST,
+            )
             until, before, parts = self._made.get(hosted, (0.0, (), {}))
             if parts and (before == mark or monotonic() < until):
                 return parts

@@ -109,7 +109,7 @@ class Pages:
         _, caller = self._routes.admit(request, "read")
         hosted = sorted(self._service.hosted.items())
         rows = [each.about() for _, each in hosted if caller.sees(each)]
-        may_create = caller.may("admin") and self._service.following is None
+        may_create = caller.may("operate") and caller.experiment is None and self._service.following is None
         return self.render("experiments.html", rows=rows, may_create=may_create)
 
     @_for_people

@@ -23,8 +23,9 @@ EVENTS = {
     "attention.cleared": "It has not been so for five minutes.",
     "relations.contradictory": "Relations contradict one another.",
     "relations.suspect": "Rewards contradict a relation.",
-    "experiment.paused": "An experiment hands out no more decisions.",
-    "experiment.resumed": "It does again.",
+    "experiment.paused": "An experiment makes no decisions.",
+    "experiment.stopped": "An experiment is over: every ask is answered with one arm.",
+    "experiment.resumed": "It makes decisions again.",
     "experiment.failed": "An experiment cannot be opened.",
     "experiment.recovered": "It can be opened again.",
     TEST: "Somebody tries the webhook.",
@@ -32,7 +33,7 @@ EVENTS = {
 _GRACE = 300.0  # seconds that something must be gone before it is cleared, so that what flickers is told once
 _MOST_SUSPECTED = 2_000  # arms up to which suspects are looked for, as on the pages: 17 ms
 _MOST_TOLD = 5  # relations, the strongest first
-AT_ONCE = ("paused",)  # what `at_once` finds
+AT_ONCE = ("halt",)  # what `at_once` finds
 
 
 class Condition(NamedTuple):
@@ -75,10 +76,14 @@ def of_whole_service(service: Service) -> Conditions:
 
 def at_once(hosted: HostedExperiment) -> Conditions:
     """Return what is the case with an experiment and takes no time to find out."""
-    if not hosted.paused:
+    halt, side = hosted.agent.halt, hosted.agent.side
+    if halt is None:
         return {}
-    data = {"experiment": hosted.name, "text": f"{hosted.name} is paused and hands out no decisions."}
-    return {"paused": Condition("experiment.paused", data, ends="experiment.resumed")}
+    arm = side.label(halt.arm) if halt.arm >= 0 else None
+    text = f"{hosted.name} is {halt.text(side)}."
+    data = {"experiment": hosted.name, "text": text, "arm": arm, "by": halt.by, "reason": halt.reason}
+    mark = f"{halt.name} {halt.arm}"
+    return {"halt": Condition(f"experiment.{halt.name}", data, mark, ends="experiment.resumed")}
 
 
 def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings) -> Conditions:
@@ -96,7 +101,7 @@ def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings
             "needed": forecast.needed,
         }
         found["stopping"] = Condition("stopping.reached", data, f"{side.n_arms} {forecast.arm}", grace=None)
-    elsewhere = {each.kind for each in attention.of_service(service)} | {"paused", "contradiction"}
+    elsewhere = {each.kind for each in attention.of_service(service)} | {"paused", "stopped", "contradiction"}
     for each in attention.of_experiment(service, hosted, findings):
         if each.kind not in elsewhere:
             found.setdefault(f"attention {each.kind}", _attention(each.kind, each.text, name))

@@ -1,0 +1,81 @@
+"""What operators do to an experiment, over HTTP and on the pages; signed with the name of their key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+
+from lsdt.errors import InvalidInput
+from lsdt.service.sources import policy_of, rewards_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lsdt.service import messages
+    from lsdt.service.hosting import HostedExperiment, Service
+    from lsdt.service.requests import Caller
+    from lsdt.side_information import ArmId, SideInformation
+
+# The actions on one experiment, under their names in Python and over HTTP: whether an arm is named.
+ACTIONS = {"pause": False, "resume": False, "stop": True, "retire": True, "reinstate": True}
+
+
+async def act(
+    service: Service, hosted: HostedExperiment, caller: Caller, action: str, *given: Any, reason: str = ""
+) -> None:
+    """Take an action, of `ACTIONS` or ``"set_tolerance"``, and wait until it is durable."""
+    hosted.check_idle()
+    getattr(hosted.agent, action)(*given, reason=reason, by=caller.signature)
+    await service.commits.durable(hosted.agent)
+
+
+async def make(
+    service: Service, caller: Caller, new: messages.NewExperiment, side: Callable[[], SideInformation]
+) -> HostedExperiment:
+    """Begin an experiment; its side information is made in a thread, which may take long."""
+    hosted = await run_in_threadpool(_made, service, new, side)
+    hosted.agent.sign_creation(caller.signature)
+    await service.commits.durable(hosted.agent)
+    return hosted
+
+
+def _made(
+    service: Service, new: messages.NewExperiment, side: Callable[[], SideInformation]
+) -> HostedExperiment:
+    made = side()
+    options: dict[str, Any] = {
+        "policy": policy_of(new.policy),
+        "rewards": rewards_of(new.rewards),
+        "horizon": new.horizon,
+        "seed": new.seed,
+        "prior_weight": new.prior_weight,
+        "forget": new.forget,
+        "replace_within": new.replace_within,
+        "sticky": new.sticky,
+        "tolerance": new.tolerance,
+        "floor": _by_arm(made, new.floor),
+        "holdout": _by_arm(made, new.holdout),
+    }
+    if new.prior is not None:
+        options["prior"] = new.prior.arms, new.prior.rewards
+    if new.epsilon is not None and made.epsilon is None:
+        options["epsilon"] = new.epsilon
+    return service.make(new.name, made, options, new.expiry)
+
+
+def _by_arm(side: SideInformation, shares: dict[str, float] | None) -> dict[ArmId, float] | None:
+    """Return shares by arm; JSON has texts as keys, also of arms that are numbers."""
+    if shares is None:
+        return None
+    return {side.label(find_arm(side, arm)): share for arm, share in shares.items()}
+
+
+def find_arm(side: SideInformation, text: str) -> int:
+    """Return the index of an arm that a URL or a form names: by id, or by number where ids are numbers."""
+    try:
+        return side.index(text)
+    except InvalidInput:
+        if not text.isascii() or not text.isdigit() or len(text) > 18:
+            raise
+        return side.index(int(text))
