@@ -318,7 +318,7 @@ def cases(folder: Path) -> list[Case]:
             theory.upper_bound_csi,
             {"side": three, "means": means, "horizon": 100, "sigma": 1.0, "alpha": None},
         ),
-        (theory.upper_bound_psi, {"side": three, "means": means, "epsilon": epsilon, "horizon": 100}),
+        (theory.upper_bound_psi, {"side": three, "means": means, "horizon": 100}),
         (theory.elimination_probability, {"side": SIDE, "p_similar": 0.5, "p_dissimilar": 0.5}),
         (theory.check_assumptions, {"side": SIDE, "p_similar": 0.5, "p_dissimilar": 0.5}),
         (plotting.plot_candidates, {"found": found, "ax": None}),

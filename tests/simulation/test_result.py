@@ -45,6 +45,74 @@ def test_differences_are_paired(result):
     assert (result.difference("ucb1", "ucb1")[["difference", "low", "high"]] == 0).all(axis=None)
 
 
+def test_summary_has_the_worst_runs(result):
+    row, values = result.summary().loc["ucb1"], result.regret("ucb1")[:, -1]
+    assert (row.q95, row.q99) == pytest.approx((np.quantile(values, 0.95), np.quantile(values, 0.99)))
+    assert row.worst == values.max()
+
+
+def test_the_arms_of_every_round_can_be_kept(tmp_path):
+    """The same rounds as without, for compiled policies and rewards and for those of a user's own."""
+
+    class InTurn:
+        def __init__(self, situation, rng):
+            self.n_arms, self.rounds = situation.n_arms, 0
+
+        def select(self):
+            return self.rounds % self.n_arms
+
+        def update(self, arm, reward):
+            self.rounds += 1
+
+    problem = lsdt.problems.uniform(n_arms=6, epsilon=0.2)
+    study = {"horizon": 30, "replications": 3, "seed": 2}
+    usual = lsdt.simulate(problem, ["ts", "lsdt_csi", InTurn], **study)
+    kept = lsdt.simulate(problem, ["ts", "lsdt_csi", InTurn], **study, keep_arms=True)
+    for label in usual.policies:
+        assert np.array_equal(usual.regret(label), kept.regret(label))
+        counts = [np.bincount(row, minlength=6).tolist() for row in kept.arms(label)]
+        assert counts == usual.plays(label).tolist()
+    assert kept.arms("InTurn")[0].tolist() == [t % 6 for t in range(30)]
+    kept.save(tmp_path)
+    again = lsdt.SimulationResult.load(tmp_path)
+    assert np.array_equal(again.arms("ts"), kept.arms("ts"))
+    with pytest.raises(InvalidInput, match="not kept in this study; run it with keep_arms=True"):
+        usual.arms("ts")
+
+
+def test_replications_are_added(tmp_path):
+    problem = lsdt.problems.uniform(n_arms=6, epsilon=0.2)
+    study = {"problem": problem, "policies": ["ts", "ucb1"], "horizon": 30, "seed": 2}
+    whole = lsdt.simulate(**study, replications=9)
+    few = lsdt.simulate(**study, replications=4)
+    few.save(tmp_path)
+    for first in (few, lsdt.SimulationResult.load(tmp_path)):
+        more = lsdt.simulate(**study, replications=9, add_to=first)
+        assert (more.replications, more.partial) == (9, False)
+        for name in ("regret", "reward", "plays"):
+            assert np.array_equal(getattr(more.arrays, name), getattr(whole.arrays, name)), name
+        assert np.array_equal(more.arrays.online_seconds[:4], first.arrays.online_seconds)
+
+
+def test_only_the_same_study_can_be_added_to():
+    problem = lsdt.problems.uniform(n_arms=6, epsilon=0.2)
+    study = {"problem": problem, "policies": ["ts"], "horizon": 30, "replications": 3}
+    few = lsdt.simulate(**study)
+    for changed, message in (
+        ({"seed": 1}, "another study: its seed is 0, not 1"),
+        ({"policies": ["ucb1"]}, "another study: its policies"),
+        ({"problem": lsdt.problems.uniform(n_arms=6, epsilon=0.3)}, "another study: its problem"),
+        ({"horizon": 40}, "another study: its checkpoints"),
+        ({"plays": False}, "made with plays=True"),
+        ({"keep_arms": True}, "made with keep_arms=False"),
+        ({"replications": 2}, "the number in all, .* goes up to 3; got 2"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            lsdt.simulate(**study | changed, add_to=few)
+    with pytest.raises(InvalidInput, match="add_to must be a SimulationResult; got int"):
+        lsdt.simulate(**study, add_to=1)
+
+
 def test_one_replication_has_no_interval():
     single = lsdt.simulate(lsdt.problems.uniform(n_arms=5, epsilon=0.2), "ucb1", 10, 1)
     assert single.summary()[["low", "high", "std"]].isna().all(axis=None)

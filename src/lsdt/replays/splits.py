@@ -148,6 +148,7 @@ def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, ReplayAnsw
         np.zeros((*cells, study.log.n_items), np.int64),
         np.zeros(cells),
         np.zeros(cells),
+        np.zeros((*cells, 0), np.int32),
     )
     whole = {name: np.full(cells, -1 if name == "choice" else 0) for name in WHOLE}
     arrays = {name: whole.get(name, np.full(cells, math.nan)) for name in ReplayAnswers._fields}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,6 +13,7 @@ from lsdt._validation import checked_word
 from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.kernel import GENERATOR
 from lsdt.simulation import result_files
+from lsdt.simulation.study import empty_outcomes
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -41,6 +43,34 @@ def interval(
 def _describe_problem(study: Study) -> dict[str, Any]:
     prior = {} if study.prior is None else {"prior": study.prior.describe()}
     return {**study.problem.describe(), **prior}
+
+
+def check_same_study(study: Study, replications: int, result: Any) -> None:
+    """Raise `InvalidInput` unless the study with so many replications can be added to a result."""
+    if not isinstance(result, SimulationResult) or result.kind != SimulationResult.kind:
+        raise InvalidInput(f"add_to must be a SimulationResult; got {type(result).__name__}")
+    asked = SimulationResult.of_study(study, empty_outcomes(study, 0), np.zeros(0, bool), False)
+    for name in ("seed", "generator", "policies", "described", "problem", "per_horizon", "checkpoints"):
+        mine, theirs = (_plain(getattr(each, name)) for each in (asked, result))
+        if mine != theirs:
+            raise InvalidInput(
+                f"the result to add to is that of another study: its {name} is {theirs}, not {mine}; give "
+                "the same arguments as for that result, or leave add_to out"
+            )
+    for name, option in (("plays", "plays"), ("arms", "keep_arms")):
+        kept = getattr(result.arrays, name).shape[2] > 0
+        if kept != (getattr(asked.arrays, name).shape[2] > 0):
+            raise InvalidInput(f"the result to add to was made with {option}={kept}; do the same here")
+    if len(result.numbers) and replications <= int(result.numbers[-1]):
+        raise InvalidInput(
+            f"replications is the number in all, and the result to add to goes up to "
+            f"{int(result.numbers[-1]) + 1:,}; got {replications:,}"
+        )
+
+
+def _plain(value: Any) -> str:
+    """Return a setting as text that is the same after it was saved and loaded."""
+    return json.dumps(value, default=lambda other: getattr(other, "tolist", lambda: repr(other))())
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +181,12 @@ class SimulationResult:
             raise InvalidInput("plays were not counted in this study; run it with plays=True")
         return self.arrays.plays[:, self._at(policy)]
 
+    def arms(self, policy: Any) -> NDArray[np.int32]:
+        """Return the arm that was played in each round, ``(replications, rounds)``."""
+        if self.arrays.arms.shape[2] == 0:
+            raise InvalidInput("the arms played were not kept in this study; run it with keep_arms=True")
+        return self.arrays.arms[:, self._at(policy)]
+
     def seconds(self, policy: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the seconds that a policy spent offline and in its rounds, two arrays over replications."""
         at = self._at(policy)
@@ -161,7 +197,10 @@ class SimulationResult:
         return result_files.tidy_frame(self)
 
     def summary(self, t: int | None = None) -> pd.DataFrame:
-        """Return one row per policy: mean regret with its 95% interval, mean reward, milliseconds per run.
+        """Return one row per policy: regret, mean reward, milliseconds per run.
+
+        Of the regret there are the mean with its 95% interval, the standard deviation, what 95% and 99% of
+        the runs do not exceed (``q95``, ``q99``), and the worst run.
 
         Parameters
         ----------
@@ -173,20 +212,24 @@ class SimulationResult:
         >>> import lsdt
         >>> problem = lsdt.problems.uniform(n_arms=10, epsilon=.2)
         >>> result = lsdt.simulate(problem, ["ucb1", "ts"], horizon=100, replications=5)
-        >>> list(result.summary().columns)[:4]
-        ['regret', 'low', 'high', 'std']
+        >>> list(result.summary().columns)[:7]
+        ['regret', 'low', 'high', 'std', 'q95', 'q99', 'worst']
         """
         import pandas as pd
 
         at = self._checkpoint(t)
         regret = self.arrays.regret[:, :, at]
         mean, low, high = interval(regret)
+        q95, q99 = np.quantile(regret, [0.95, 0.99], axis=0)
         std = regret.std(axis=0, ddof=1) if self.replications > 1 else np.full(len(mean), math.nan)
         columns = {
             "regret": mean,
             "low": low,
             "high": high,
             "std": std,
+            "q95": q95,
+            "q99": q99,
+            "worst": regret.max(axis=0),
             "reward": self.arrays.reward[:, :, at].mean(axis=0),
             "offline_ms": 1e3 * self.arrays.offline_seconds.mean(axis=0),
             "online_ms": 1e3 * self.arrays.online_seconds.mean(axis=0),

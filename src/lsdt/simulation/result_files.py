@@ -1,7 +1,8 @@
-"""Results of a study as a folder: three Parquet files, and a ``study.json`` that is written last.
+"""Results of a study as a folder: three or four Parquet files, and a ``study.json`` that is written last.
 
 ``rounds.parquet`` has policy, replication, t, regret and reward; ``runs.parquet`` the seconds of every run;
-``plays.parquet`` the arms that were played and how often. Any tool that reads Parquet can open them.
+``plays.parquet`` the arms that were played and how often; ``arms.parquet``, where it was kept, the arm of
+every round. Any tool that reads Parquet can open them.
 ``study.json`` holds a checksum of each of them and of itself, so that loading detects any changed bit.
 """
 
@@ -30,6 +31,7 @@ FORMAT = 3  # version of the layout; `load` refuses any other
 _CHECKSUM, _CHECKSUMS = "checksum", "checksums"  # of study.json, and of the files beside it
 _SECONDS = ("policy", "replication", "offline_seconds", "online_seconds")
 _ROUNDS, _RUNS, _PLAYS, _STUDY = "rounds.parquet", "runs.parquet", "plays.parquet", "study.json"
+_ARMS = "arms.parquet"  # only where the arm of every round was kept
 
 
 def tidy_frame(result: SimulationResult) -> pd.DataFrame:
@@ -85,6 +87,12 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     # First of all, so that settings that cannot be written are found before any file is.
     about = json.dumps({**_about(result)}, default=_plain)
     frames = {_ROUNDS: tidy_frame(result), _RUNS: runs, _PLAYS: plays}
+    kept = arrays.arms.shape[2]
+    if kept:
+        policy, number = _policies_and_numbers(result, kept)
+        rounds = np.tile(np.arange(1, kept + 1), len(runs))
+        arms = _by_policy(arrays.arms)
+        frames[_ARMS] = pd.DataFrame({"policy": policy, "replication": number, "t": rounds, "arm": arms})
     # All files are written before the first is moved into place: a full disk leaves an earlier study intact.
     with ExitStack() as places:
         last = places.enter_context(replace_file(folder / _STUDY))  # entered first, moved into place last
@@ -116,6 +124,7 @@ def _about(result: SimulationResult) -> dict[str, Any]:
         "per_horizon": result.per_horizon,
         "checkpoints": result.checkpoints.tolist(),
         "arms_counted": int(result.arrays.plays.shape[2]),
+        "rounds_kept": int(result.arrays.arms.shape[2]),
         "seed": result.seed,
         "generator": result.generator,
         "problem": result.problem,
@@ -159,7 +168,7 @@ def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationRe
 def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
     """Raise `InvalidFile` if a file of the folder changed since it was saved."""
     found = {_STUDY: record_checksum(about)} | {
-        name: file_checksum(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)
+        name: file_checksum(folder / name) for name in _files_of(about)
     }
     for name, checksum in found.items():
         if checksum != (about[_CHECKSUM] if name == _STUDY else about[_CHECKSUMS][name]):
@@ -167,6 +176,11 @@ def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
                 f"{name} in {str(folder)!r} is not what was saved: its checksum does not match; save the "
                 "results again, or load another copy"
             )
+
+
+def _files_of(about: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of the tables of a folder."""
+    return (_ROUNDS, _RUNS, _PLAYS, *((_ARMS,) if about.get("rounds_kept") else ()))
 
 
 def _kind(cls: type[SimulationResult], kind: str, folder: Path) -> type[SimulationResult]:
@@ -182,7 +196,7 @@ def _kind(cls: type[SimulationResult], kind: str, folder: Path) -> type[Simulati
 def _read_result(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) -> SimulationResult:
     import pandas as pd
 
-    frames = {name: pd.read_parquet(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)}
+    frames = {name: pd.read_parquet(folder / name) for name in _files_of(about)}
     shape = len(about["policies"]), len(about["replications"])
     rounds, runs = frames[_ROUNDS], frames[_RUNS]
 
@@ -196,6 +210,9 @@ def _read_result(cls: type[SimulationResult], folder: Path, about: dict[str, Any
         _read_plays(frames[_PLAYS], about),
         column(runs, "offline_seconds")[:, :, 0],
         column(runs, "online_seconds")[:, :, 0],
+        column(frames[_ARMS], "arm").astype(np.int32)
+        if _ARMS in frames
+        else np.zeros((shape[1], shape[0], 0), np.int32),
     )
     fields = (
         about["policies"],

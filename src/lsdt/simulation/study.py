@@ -42,7 +42,10 @@ _MOST_PREPARED = 500_000
 
 
 class Study(NamedTuple):
-    """The settings of a simulation, as sent to workers; `plays_after` is None if plays are not counted."""
+    """The settings of a simulation, as sent to workers; `plays_after` is None if plays are not counted.
+
+    With `keep_arms` the arm of every round is kept, and rounds are played one by one.
+    """
 
     problem: Problem
     competitors: list[Competitor]
@@ -52,6 +55,7 @@ class Study(NamedTuple):
     plays_after: int | None
     token: Token
     prior: StudyPrior | None = None
+    keep_arms: bool = False
     rounds: int = 0  # of each policy, over all replications: whether they are worth compiling
 
 
@@ -63,6 +67,7 @@ class Outcomes(NamedTuple):
     plays: NDArray[np.int64]
     offline_seconds: NDArray[np.float64]
     online_seconds: NDArray[np.float64]
+    arms: NDArray[Any]
 
     def rows(self, which: Any) -> Outcomes:
         """Return the results of some of the replications."""
@@ -84,6 +89,7 @@ def empty_outcomes(study: Study, replications: int) -> Outcomes:
         np.zeros((*cells, n_plays), np.int64),
         np.zeros(cells),
         np.zeros(cells),
+        np.full((*cells, int(study.checkpoints[-1]) if study.keep_arms else 0), -1, np.int32),
     )
 
 
@@ -129,7 +135,7 @@ def _load_compiled(study: Study) -> None:
 
     A small study is interpreted at first, and loads what is on disk.
     """
-    one_by_one = study.problem.rewards.law is None
+    one_by_one = study.keep_arms or study.problem.rewards.law is None
     policies = [each for each in study.competitors if isinstance(each, Policy)]
     if all((each.name, one_by_one) in _LOADING.loaded for each in policies):
         return
@@ -172,7 +178,9 @@ def _play_competitor(
             weight = study.prior.weight
             learn_prior(ready, competitor, replication.prior, weight, study.seed, replication.number)
         totals = _new_totals(replication.reward_stream.copy(), checkpoints, out, done)
-        seconds = _play_rounds(ready, replication, totals, stop, competitor.label, study.plays_after or 0)
+        kept = out.arms[0] if study.keep_arms else None
+        uncounted = study.plays_after or 0
+        seconds = _play_rounds(ready, replication, totals, stop, competitor.label, uncounted, kept)
         out.online_seconds[0] += seconds
         out.offline_seconds[0] += ready.seconds
         done = upto
@@ -198,11 +206,15 @@ def _play_rounds(
     stop: threading.Event,
     label: str,
     uncounted: int,
+    kept: NDArray[np.int32] | None,
 ) -> float:
-    """Play all rounds and return their seconds; plays in the first `uncounted` rounds do not count."""
+    """Play all rounds and return their seconds; plays in the first `uncounted` rounds do not count.
+
+    The arm of every round is written to `kept`, if that is given.
+    """
     instance = replication.instance
     rewards = instance.rewards
-    compiled = isinstance(ready.player, Player) and rewards.law is not None
+    compiled = isinstance(ready.player, Player) and rewards.law is not None and kept is None
     law = -1 if rewards.law is None else rewards.law
     setting = Setting(ready.arms, instance.means, replication.gaps, law, rewards.scale, rewards.shape)
     if rewards.records is not None:
@@ -223,7 +235,7 @@ def _play_rounds(
         if compiled:
             ready.player.play(setting, totals, rounds)
         else:
-            _play_in_python(ready, setting, instance, totals, rounds, rng, label)
+            _play_in_python(ready, setting, instance, totals, rounds, rng, label, kept)
         if totals.clock[0] == uncounted:
             totals.plays[:] = 0
         if totals.clock[1] < 0:
@@ -244,8 +256,9 @@ def _play_in_python(
     rounds: int,
     rng: np.random.Generator | None,
     label: str,
+    kept: NDArray[np.int32] | None,
 ) -> None:
-    """Play some rounds one by one, for policies or rewards in plain Python."""
+    """Play some rounds one by one, for policies or rewards in plain Python, or to keep the arms."""
     player, rewards, clock, n_arms = ready.player, instance.rewards, totals.clock, len(ready.arms)
     policy = f"the policy {label!r}"
     for _ in range(min(rounds, int(totals.checkpoints[-1] - clock[0]))):
@@ -260,6 +273,8 @@ def _play_in_python(
         totals.sums[1] += reward
         if len(totals.plays):
             totals.plays[arm] += 1
+        if kept is not None:
+            kept[clock[0]] = arm
         clock[0] += 1
         if clock[0] == totals.checkpoints[clock[1]]:
             totals.regret[clock[1]], totals.reward[clock[1]] = totals.sums

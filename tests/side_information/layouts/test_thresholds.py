@@ -130,7 +130,7 @@ def test_where_one_epsilon_is_needed_the_reason_is_given():
     with pytest.raises(Unsupported, match="distinct thresholds"):
         lsdt.merge([RANGES, RANGES])
     with pytest.raises(Unsupported, match="distinct thresholds"):
-        lsdt.theory.upper_bound_psi(RANGES, [0.0, 0.2, 0.3, 1.0], epsilon=0.1, horizon=100)
+        lsdt.theory.upper_bound_psi(RANGES, [0.0, 0.2, 0.3, 1.0], horizon=100)
     with pytest.raises(InvalidInput, match="distinct thresholds"):
         with_epsilon(RANGES, 0.1)
     with pytest.raises(InvalidInput, match="give the side information an epsilon"):

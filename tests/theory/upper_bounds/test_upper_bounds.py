@@ -88,8 +88,8 @@ def test_measured_regret_lies_between_the_bounds(means, epsilon):
 
 def test_theorem_6_by_hand():
     """No dissimilar pair known: all three are candidates. Arms 0 and 1 similar, 10 and 9.5 below arm 2."""
-    side = lsdt.SideInformation(3, similar=[(0, 1)])
-    bound = upper_bound_psi(side, [0.0, 0.5, 10.0], epsilon=1.0, horizon=100_000)
+    side = lsdt.SideInformation(3, similar=[(0, 1)], epsilon=1.0)
+    bound = upper_bound_psi(side, [0.0, 0.5, 10.0], horizon=100_000)
     z = lsdt.theory.fractional_domination(side).z
     assert z[0] + z[1] == pytest.approx(1.0)
     leading = (10 * z[0] + 9.5 * z[1]) * 32 * math.log(1e5 * 6.5**2) / 6.5**2
@@ -103,8 +103,8 @@ def test_theorem_6_by_hand():
 
 def test_theorem_6_near_arms_and_the_last_epoch():
     """Gap 1 with epsilon .9: 16 / .9 is rounded up to 2^5, so that epochs play 1.8^2 times what is stated."""
-    side = lsdt.SideInformation(2)
-    args = side, [0.0, 1.0], 0.9
+    side = lsdt.SideInformation(2, epsilon=0.9)
+    args = side, [0.0, 1.0]
     stated = upper_bound_psi(*args, 10**6)
     assert stated.leading == pytest.approx(32 * math.log(1e6 * 0.81) / 0.81)
     proven = upper_bound_psi(*args, 10**6, version="proof")
@@ -115,7 +115,7 @@ def test_theorem_6_near_arms_and_the_last_epoch():
 def test_theorem_6_needs_long_horizons():
     means = np.linspace(0, 1, 21)
     side = side_of(means, 0.1).reveal(0.5, 0.5, seed=1)
-    bound = upper_bound_psi(side, means, 0.1, [1000, 10**6])
+    bound = upper_bound_psi(side, means, [1000, 10**6])
     assert bound.constant[0] == math.inf
     assert math.isfinite(bound.constant[1])
     assert bound.vacuous.all()
@@ -132,7 +132,7 @@ def test_measured_regret_of_lsdt_psi_is_below_theorem_6():
     )
     regret = result.regret("lsdt_psi")[:, -1]
     for version in ("paper", "proof"):
-        bound = upper_bound_psi(side, means, 1.0, horizon, version=version)
+        bound = upper_bound_psi(side, means, horizon, version=version)
         assert not bound.vacuous
         assert regret.mean() + 4 * regret.std(ddof=1) / math.sqrt(20) <= bound.value
 
@@ -147,8 +147,10 @@ def test_bad_input():
     with pytest.raises(Unsupported, match="there is upper_bound_psi"):
         upper_bound_csi(side.reveal(0.5, 0.5), means, 10)
     with pytest.raises(InvalidInput, match="version must be one of 'paper', 'proof'; got 'mine'"):
-        upper_bound_psi(side, means, epsilon, 10, version="mine")
+        upper_bound_psi(side, means, 10, version="mine")
     with pytest.raises(InvalidInput, match="beta must be at least 2 sigma"):
-        upper_bound_psi(side, means, epsilon, 10, beta=0.1)
+        upper_bound_psi(side, means, 10, beta=0.1)
     with pytest.raises(InvalidInput, match="are similar, .* not less than epsilon=0.5"):
-        upper_bound_psi(side.explicit(), means, 0.5, 10)
+        upper_bound_psi(lsdt.SideInformation(6, [(1, 2)], epsilon=0.5), means, 10)
+    with pytest.raises(Unsupported, match="give the side information an epsilon"):
+        upper_bound_psi(lsdt.SideInformation(2), [0.0, 1.0], 10)

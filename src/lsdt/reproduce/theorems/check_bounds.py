@@ -159,9 +159,7 @@ def _partial_bounds(case: dict[str, Any]) -> pd.DataFrame:
 
     side, horizons = _partial_side(case), case["horizons"]
     bounds = {
-        column: upper_bound_psi(
-            side, case["means"], case["epsilon"], horizons, case["sigma"], version=version
-        )
+        column: upper_bound_psi(side, case["means"], horizons, case["sigma"], version=version)
         for column, version in (("upper", "paper"), ("proof", "proof"))
     }
     worst = bounds["upper"].largest_gap * np.asarray(horizons, float)
@@ -182,7 +180,7 @@ def _paper_draws(case: dict[str, Any], seed: int) -> pd.DataFrame:
         known, half = complete.draw(seed, draw), partial.draw(seed, draw)
         bounds = {
             "Theorem 2": upper_bound_csi(known.side, known.means, case["horizon"]),
-            "Theorem 6": upper_bound_psi(half.side, half.means, case["epsilon"], case["horizon"]),
+            "Theorem 6": upper_bound_psi(half.side, half.means, case["horizon"]),
         }
         candidates = {
             "Theorem 2": len(candidate_set(known.side, "anchors")),

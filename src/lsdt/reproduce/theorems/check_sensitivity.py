@@ -122,7 +122,7 @@ def _leading_terms(lambda_: float, version: str) -> float:
     """Return the growing terms of Theorem 6 for one instance with clear gaps."""
     means = np.array(_BOUND_GAPS)
     side = from_means(means, 1.0)
-    bound = theory.upper_bound_psi(side, means, 1.0, _BOUND_HORIZON, lambda_=lambda_, version=version)
+    bound = theory.upper_bound_psi(side, means, _BOUND_HORIZON, lambda_=lambda_, version=version)
     return float(bound.leading)
 
 

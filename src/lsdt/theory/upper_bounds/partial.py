@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_epsilon, checked_horizons, checked_spread, checked_word
+from lsdt._validation import checked_horizons, checked_spread, checked_word
 from lsdt.candidates import candidate_set, check_side_information
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information import DISTINCT, subset
@@ -59,7 +59,6 @@ class _Setting(NamedTuple):
 def upper_bound_psi(
     side: SideInformation,
     means: ArrayLike,
-    epsilon: float,
     horizon: Any,
     sigma: float = 0.5,
     lambda_: float = 0.125,
@@ -81,11 +80,9 @@ def upper_bound_psi(
     Parameters
     ----------
     side : SideInformation
-        Side information, partial or complete; z is solved on its candidates.
+        Side information, partial or complete, with its epsilon; z is solved on its candidates.
     means : array_like
         The true mean of every arm.
-    epsilon : float
-        The threshold between similar and dissimilar.
     horizon : int or list of int
         Number of rounds.
     sigma : float
@@ -103,15 +100,13 @@ def upper_bound_psi(
     >>> import lsdt
     >>> means = [0., 0.5, 9., 9.5, 10.]
     >>> side = lsdt.from_means(means, epsilon=1.)
-    >>> lsdt.theory.upper_bound_psi(side, means, epsilon=1., horizon=100_000)
+    >>> lsdt.theory.upper_bound_psi(side, means, horizon=100_000)
     UpperBound(21123.8 = 483.966 + 20639.8)
     """
     checked_word(version, "version", ("paper", "proof"))
     check_side_information(side)
     horizon = checked_horizons(horizon)
-    setting = _setting(
-        side, means, epsilon, checked_spread(sigma, "sigma"), checked_spread(lambda_, "lambda_"), beta
-    )
+    setting = _setting(side, means, checked_spread(sigma, "sigma"), checked_spread(lambda_, "lambda_"), beta)
     constant, needed = _constant(setting), math.e * 4.0**setting.last_epoch
     stated = version == "paper"
     note = ""
@@ -129,11 +124,16 @@ def upper_bound_psi(
 
 
 def _setting(
-    side: SideInformation, means: ArrayLike, epsilon: float, sigma: float, lambda_: float, beta: float | None
+    side: SideInformation, means: ArrayLike, sigma: float, lambda_: float, beta: float | None
 ) -> _Setting:
-    epsilon = checked_epsilon(epsilon)
     if side.store.thresholds is not None:
         raise Unsupported(f"the bound of LSDT-PSI {DISTINCT}")
+    epsilon = side.epsilon
+    if epsilon is None:
+        raise Unsupported(
+            "the bound of LSDT-PSI depends on epsilon, the threshold between similar and dissimilar; give "
+            "the side information an epsilon"
+        )
     beta = 2.0 * sigma**2 if beta is None else checked_spread(beta, "beta")
     if beta < 2.0 * sigma**2 * (1.0 - 1e-12):
         raise InvalidInput(
