@@ -91,6 +91,14 @@ def add_to(commands: Any, name: str) -> None:
         help="only show what is in the store, even while another process writes to it: for an office screen",
     )
     parser.add_argument(
+        "--metrics-arms",
+        type=int,
+        default=10,
+        metavar="N",
+        help="how many arms of an experiment have metrics, those with the most plays; the others are summed "
+        "(%(default)s)",
+    )
+    parser.add_argument(
         "--webhook",
         action="append",
         metavar="URL",
@@ -123,6 +131,7 @@ def run(options: argparse.Namespace) -> None:
         rate=options.rate,
         store_patience=options.store_patience,
         read_only=options.read_only,
+        metrics_arms=options.metrics_arms,
         webhooks=options.webhook or (),
         webhook_secret=os.environ.get("LSDT_WEBHOOK_SECRET", ""),
         webhook_origins=options.webhook_origin or (),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from lsdt.service.stopping_forecast import Findings
     from lsdt.storage import Store
 
+SERVICE_KINDS = ("store", "disk", "commits", "waiting")  # of what is wrong with a service
 # All chosen by eye, to warn rarely and of what lasts.
 _LEAST_FREE = 2**30  # bytes of disk: millions of decisions, so that there is time to react
 _SLOW, _FEW = 0.25, 20  # seconds of a slow commit, which users notice; commits needed for a percentile

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 from bisect import bisect_left
 from collections import Counter, deque
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from lsdt.service.arm_metrics import arm_values
+from lsdt.service.attention import SERVICE_KINDS, of_service
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lsdt.service.arm_metrics import Labels, Values
     from lsdt.service.hosting import HostedExperiment, Service
+    from lsdt.service.messages import ListedWebhook, StoppingForecast
     from lsdt.service.requests import Caller
 
 # By hand, because prometheus_client 0.26 is slower. Measured by turns in one script, best turn, Python 3.11:
@@ -18,6 +26,7 @@ if TYPE_CHECKING:
 # would save about twenty lines, and add .65 MB to the installation but no further dependency.
 _BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 _KEPT = 1_000  # commit times, for percentiles: enough for the 99th, and soon forgotten under load
+_MOST_FORECAST = 20  # experiments up to which each scrape keeps their forecasts fresh, as open pages do
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -79,65 +88,107 @@ class Metrics:
 def metrics_text(service: Service, caller: Caller) -> str:
     """Return the metrics that a caller may see."""
     hosted = [one for one in list(service.hosted.values()) if caller.sees(one)]
-
-    def each(value: Callable[[HostedExperiment], float]) -> list[tuple[str, float]]:
-        return [(f'{{experiment="{_escaped(one.name)}"}}', value(one)) for one in hosted]
-
-    values = {
-        "lsdt_decisions_total": ("Decisions made.", each(lambda one: one.agent.n_asked)),
-        "lsdt_rewards_total": ("Rewards learned.", each(lambda one: one.agent.n_told)),
-        "lsdt_expired_total": ("Decisions expired since the start.", each(lambda one: one.n_expired)),
-        "lsdt_pending": ("Decisions that wait for their reward.", each(lambda one: one.agent.n_pending)),
-        "lsdt_streams": ("Open streams.", each(lambda one: one.n_watching)),
-    }
+    values = _of_experiments(service, hosted)
     if caller.experiment is None:
-        failed = float(bool(service.commits.failure))
-        values |= {
-            "lsdt_waiting": ("Requests that wait for the next commit.", [("", service.commits.n_waiting)]),
-            "lsdt_store_failed": ("Whether the store failed.", [("", failed)]),
-            "lsdt_broken_experiments": ("Experiments that cannot be opened.", [("", len(service.broken))]),
-        }
-        values |= _of_webhooks(service)
+        values |= _of_service(service) | _of_webhooks(service)
     lines = []
     for name, (about, labelled) in values.items():
-        lines += _head(name, "counter" if name.endswith("_total") else "gauge", about)
-        lines += [f"{name}{labels} {value:.12g}" for labels, value in labelled]
+        if labelled:
+            lines += _head(name, "counter" if name.endswith("_total") else "gauge", about)
+            lines += [f"{name}{_written(labels)} {value:.12g}" for labels, value in labelled]
     counted = service.metrics.text() if caller.experiment is None else ""
     return counted + "\n".join(lines) + "\n"
 
 
-def _of_webhooks(service: Service) -> dict[str, tuple[str, list[tuple[str, float]]]]:
+def _of_experiments(service: Service, hosted: Sequence[HostedExperiment]) -> Values:
+    def each(value: Callable[[HostedExperiment], float]) -> list[tuple[Labels, float]]:
+        return [((("experiment", one.name),), float(value(one))) for one in hosted]
+
+    values: Values = {
+        "lsdt_decisions_total": ("Decisions made.", each(lambda one: one.agent.n_asked)),
+        "lsdt_rewards_total": ("Rewards learned.", each(lambda one: one.agent.n_told)),
+        "lsdt_expired_total": ("Decisions expired since the start.", each(lambda one: one.n_expired)),
+        "lsdt_pending": ("Decisions that wait for their reward.", each(lambda one: one.agent.n_pending)),
+        "lsdt_paused": ("Whether no decisions are handed out.", each(lambda one: one.paused)),
+        "lsdt_streams": ("Open streams.", each(lambda one: one.n_watching)),
+    }
+    agents = [(one.name, one.agent) for one in hosted if not one.busy]
+    if service.settings.metrics_arms:
+        values |= arm_values(agents, service.settings.metrics_arms)
+    if len(service.hosted) > _MOST_FORECAST:
+        return values
+    forecasts = [(one.name, service.forecasts.of(one, math.inf).forecast) for one in hosted if not one.busy]
+    known = [(name, each) for name, each in forecasts if each.known is not None]
+    return values | {
+        "lsdt_stopping_reached": (
+            "Whether it is known which arm is the best, at a risk of 5%.",
+            [((("experiment", name),), float(bool(each.known))) for name, each in known],
+        ),
+        "lsdt_stopping_evidence_share": (
+            "The evidence for that, divided by how much is needed.",
+            [((("experiment", name),), _share(each)) for name, each in known],
+        ),
+    }
+
+
+def _share(forecast: StoppingForecast) -> float:
+    """Return how much of the evidence that is needed there is; where relations alone settle it, all."""
+    if forecast.evidence is None or not forecast.needed:
+        return 1.0
+    return forecast.evidence / forecast.needed
+
+
+def _of_service(service: Service) -> Values:
+    concerns = sorted({each.kind for each in of_service(service)})
+    values: Values = {
+        "lsdt_waiting": ("Requests that wait for the next commit.", [((), float(service.commits.n_waiting))]),
+        "lsdt_store_failed": ("Whether the store failed.", [((), float(bool(service.commits.failure)))]),
+        "lsdt_broken_experiments": ("Experiments that cannot be opened.", [((), float(len(service.broken)))]),
+        "lsdt_attention": (
+            "What needs attention, as the page Health has it.",
+            [((("kind", kind),), float(kind in concerns)) for kind in SERVICE_KINDS],
+        ),
+    }
+    with suppress(OSError):
+        if service.store.path is not None:
+            free, size = shutil.disk_usage(service.store.path.parent).free, service.store.path.stat().st_size
+            values["lsdt_store_free_bytes"] = ("What the disk of the store has left.", [((), float(free))])
+            values["lsdt_store_bytes"] = ("The size of the store's file.", [((), float(size))])
+    return values
+
+
+def _of_webhooks(service: Service) -> Values:
     """Return how deliveries went, by the id of the webhook: its address may hold a secret."""
     listed = service.webhooks.listed()
-    if not listed:
-        return {}
-    outcomes = [(each.id, "delivered", each.delivered) for each in listed]
-    outcomes += [(each.id, "given_up", each.given_up) for each in listed]
-    messages = [(f'{{webhook="{number}",outcome="{word}"}}', float(n)) for number, word, n in outcomes]
-    by_id = [(f'{{webhook="{each.id}"}}', each) for each in listed]
+
+    def each(value: Callable[[ListedWebhook], float]) -> list[tuple[Labels, float]]:
+        return [((("webhook", one.id),), float(value(one))) for one in listed]
+
+    done: list[tuple[Labels, float]]
+    done = [((("webhook", one.id), ("outcome", "delivered")), float(one.delivered)) for one in listed]
+    done += [((("webhook", one.id), ("outcome", "given_up")), float(one.given_up)) for one in listed]
+    postponed = float(service.webhooks.n_postponed)
     return {
-        "lsdt_webhook_messages_total": ("Messages that are done with, by their outcome.", messages),
-        "lsdt_webhook_failures_total": (
-            "Attempts that failed.",
-            [(labels, float(each.failed)) for labels, each in by_id],
-        ),
-        "lsdt_webhook_queued": (
-            "Messages that have not arrived.",
-            [(labels, float(each.queued)) for labels, each in by_id],
-        ),
+        "lsdt_webhook_messages_total": ("Messages that are done with, by their outcome.", done),
+        "lsdt_webhook_failures_total": ("Attempts that failed.", each(lambda one: one.failed)),
+        "lsdt_webhook_queued": ("Messages that have not arrived.", each(lambda one: one.queued)),
         "lsdt_webhook_inactive": (
-            "Whether nothing is sent: it answered 410, or its origin is not allowed any more.",
-            [(labels, float(bool(each.inactive))) for labels, each in by_id],
+            "Whether nothing is sent, as it answered 410 or its origin is not allowed any more.",
+            each(lambda one: bool(one.inactive)),
         ),
         "lsdt_webhook_postponed_total": (
             "Announcements put off because a queue was full.",
-            [("", float(service.webhooks.n_postponed))],
+            [((), postponed)] if listed else [],
         ),
     }
 
 
 def _head(name: str, kind: str, about: str) -> list[str]:
     return [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
+
+
+def _written(labels: Labels) -> str:
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}" if labels else ""
 
 
 def _escaped(value: str) -> str:

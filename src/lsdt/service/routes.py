@@ -493,7 +493,8 @@ class Routes:
         """Return what is counted, for Prometheus; to a key of one experiment, what is counted of that one."""
         head = read_head(request.scope["headers"])
         caller = self._service.guard.admit(request.scope, head, "read")
-        return Response(metrics_text(self._service, caller), media_type=CONTENT_TYPE)
+        text = await run_in_threadpool(metrics_text, self._service, caller)
+        return Response(text, media_type=CONTENT_TYPE)
 
     async def openapi(self, request: Request) -> Response:
         """Return the description of this API."""

@@ -39,6 +39,8 @@ class Settings:
         program that holds the write lock of an SQLite file, 15 for a PostgreSQL server that is silent.
     read_only : bool
         Only show what is in the store, which another process may be writing to.
+    metrics_arms : int
+        How many arms of each experiment have metrics of their own; the others are summed. 0 is for none.
     webhooks : sequence of str
         URLs that are told of events of the service and all experiments.
     webhook_secret : str
@@ -61,6 +63,7 @@ class Settings:
     patience: float = 30.0  # slow networks manage; a client that never finishes is soon gone
     store_patience: float | None = None
     read_only: bool = False
+    metrics_arms: int = 10  # with 100 experiments, some 3,000 series
     webhooks: Sequence[str] = ()
     webhook_secret: str = field(default="", repr=False)
     webhook_origins: Sequence[str] = ()
@@ -76,6 +79,7 @@ class Settings:
         checked_whole(self.body_limit, "body_limit", 1)
         if self.read_only and (self.webhooks or self.webhook_origins):
             raise InvalidInput("a read-only service sends no webhooks: give them to the service that decides")
+        checked_whole(self.metrics_arms, "metrics_arms", 0, 1_000)
         checked_positive(self.webhook_wait, "webhook_wait", ", in seconds")
         checked_positive(self.answers_kept, "answers_kept", ", in seconds")
         checked_positive(self.patience, "patience", ", in seconds")

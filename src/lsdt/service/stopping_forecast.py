@@ -79,13 +79,13 @@ class StoppingForecasts:
         self._looks: WeakKeyDictionary[HostedExperiment, _Look] = WeakKeyDictionary()
         self._turn = Lock()
 
-    def of(self, hosted: HostedExperiment) -> Findings:
-        """Return what is known, and have it found anew where that is due; never waits."""
+    def of(self, hosted: HostedExperiment, stale: float = _STALE) -> Findings:
+        """Return what is known, at most `stale` seconds after the last call, and update it; never waits."""
         agent, look = hosted.agent, self._looks.setdefault(hosted, _Look())
         seen = agent.n_told, agent.n_pending
         is_new = look.side is not agent.side or look.seen != seen
         known = look.findings  # read before a thread begins, which may be done with it at once
-        if is_new and monotonic() - look.asked > _STALE:
+        if is_new and monotonic() - look.asked > stale:
             known = look.findings = _FIRST
             look.due = 0.0
         look.asked = monotonic()
