@@ -109,7 +109,11 @@ def _of_experiments(service: Service, hosted: Sequence[HostedExperiment]) -> Val
         "lsdt_rewards_total": ("Rewards learned.", each(lambda one: one.agent.n_told)),
         "lsdt_expired_total": ("Decisions expired since the start.", each(lambda one: one.n_expired)),
         "lsdt_pending": ("Decisions that wait for their reward.", each(lambda one: one.agent.n_pending)),
-        "lsdt_paused": ("Whether no decisions are handed out.", each(lambda one: one.paused)),
+        "lsdt_paused": ("Whether no decisions are made.", each(lambda one: _is(one, "paused"))),
+        "lsdt_stopped": (
+            "Whether every ask is answered with one arm.",
+            each(lambda one: _is(one, "stopped")),
+        ),
         "lsdt_streams": ("Open streams.", each(lambda one: one.n_watching)),
     }
     agents = [(one.name, one.agent) for one in hosted if not one.busy]
@@ -129,6 +133,10 @@ def _of_experiments(service: Service, hosted: Sequence[HostedExperiment]) -> Val
             [((("experiment", name),), _share(each)) for name, each in known],
         ),
     }
+
+
+def _is(hosted: HostedExperiment, halt: str) -> bool:
+    return hosted.agent.halt is not None and hosted.agent.halt.name == halt
 
 
 def _share(forecast: StoppingForecast) -> float:
