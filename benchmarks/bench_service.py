@@ -135,14 +135,14 @@ class Caller(asyncio.Protocol):
             self.is_asking = True
 
 
-def clients(port, n_connections, seconds, has_keys, answers):
+def clients(port, n_connections, seconds, has_keys, answers, kind=Caller):
     """Ask and tell from many connections; put the number of requests a second into a queue."""
 
     async def run():
         loop, began = asyncio.get_running_loop(), time.perf_counter()
         done = [loop.create_future() for _ in range(n_connections)]
         for each in done:
-            caller = partial(Caller, began + seconds, each, has_keys)
+            caller = partial(kind, began + seconds, each, has_keys)
             await loop.create_connection(caller, "127.0.0.1", port)
         return sum(await asyncio.gather(*done)) / (time.perf_counter() - began)
 
@@ -154,11 +154,12 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(process, port, n_connections, seconds, has_keys=False):
+def measure(process, port, n_connections, seconds, has_keys=False, kind=Caller):
     """Return requests a second, and microseconds of the server's processor each."""
     answers = multiprocessing.Queue()
     before = cpu_seconds(process.pid)
-    loading = multiprocessing.Process(target=clients, args=(port, n_connections, seconds, has_keys, answers))
+    words = (port, n_connections, seconds, has_keys, answers, kind)
+    loading = multiprocessing.Process(target=clients, args=words)
     loading.start()
     speed = answers.get()
     loading.join()

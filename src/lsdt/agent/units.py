@@ -15,6 +15,7 @@ import json
 import math
 import struct
 from collections import OrderedDict
+from functools import lru_cache
 from hashlib import blake2b
 from secrets import token_bytes
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -32,6 +33,15 @@ _TOKEN = 8  # bytes: with 10^6 units two have the same hash, and share an arm, w
 _LONGEST = 200  # characters of a unit's id: room for a UUID and a prefix
 _ROW = struct.Struct("<qqd")
 _KEY = "key"  # of the note that holds the secret
+
+
+# Cached, because the arms in play are few and are asked for often.
+@lru_cache(maxsize=1_024, typed=True)
+def _encoded(arm_id: ArmId) -> bytes:
+    return json.dumps(arm_id).encode()
+
+
+_arm_id = lru_cache(maxsize=1_024)(json.loads)
 
 
 class Assignment(NamedTuple):
@@ -57,7 +67,7 @@ class Assignment(NamedTuple):
     def to_bytes(self) -> bytes:
         """Return it as the value of a note."""
         share = math.nan if self.propensity is None else self.propensity
-        return _ROW.pack(self.number, self.time, share) + json.dumps(self.arm_id).encode()
+        return _ROW.pack(self.number, self.time, share) + _encoded(self.arm_id)
 
 
 class UnitNote(NamedTuple):
@@ -73,7 +83,7 @@ def assignment_of(value: bytes) -> Assignment:
     """Return the assignment of a note."""
     try:
         number, time, share = _ROW.unpack_from(value)
-        return Assignment(json.loads(value[_ROW.size :]), number, time, None if math.isnan(share) else share)
+        return Assignment(_arm_id(value[_ROW.size :]), number, time, None if share != share else share)
     except (struct.error, ValueError):
         raise DamagedStore("the arm of a unit cannot be read; restore the store from a backup") from None
 
@@ -105,11 +115,15 @@ class UnitTable:
     def __init__(self, key: bytes | None = None) -> None:
         self.key = token_bytes(KEY_BYTES) if key is None else key
         self.rows: dict[bytes, bytes] = {}
+        self._hasher: blake2b | None = None
 
     def token(self, unit: str) -> bytes:
         """Return the hash that stands for a unit."""
-        data = unit.encode("utf-8", "surrogatepass")
-        return blake2b(data, digest_size=_TOKEN, key=self.key).digest()
+        if self._hasher is None:
+            self._hasher = blake2b(digest_size=_TOKEN, key=self.key)
+        hasher = self._hasher.copy()  # a third faster than one that takes in the key again
+        hasher.update(unit.encode("utf-8", "surrogatepass"))
+        return hasher.digest()
 
     def find(self, token: bytes) -> bytes | None:
         """Return what is known of a unit."""
@@ -140,6 +154,7 @@ class StoredUnits(UnitTable):
     def __init__(self, store: Store, number: int, most: int = MOST_CACHED) -> None:
         self._store, self.scope, self._most = store, units_scope(number), most
         self._key: bytes | None = None
+        self._hasher = None
         self.rows: OrderedDict[bytes, bytes] = OrderedDict()
         self._by_number: dict[int, bytes] = {}  # the units in memory, by their first decisions
         self.queued: dict[bytes, UnitNote] = {}  # assigned by the only writer and not written yet
