@@ -67,6 +67,18 @@ class Browser:
     def evaluate(self, expression):
         return self.call("Runtime.evaluate", expression=expression, returnByValue=True)["result"].get("value")
 
+    def type(self, text):
+        """Enter text where the focus is."""
+        self.call("Input.insertText", text=text)
+
+    def press(self, key):
+        """Press a key."""
+        text = {"text": "\r"} if key == "Enter" else {}
+        code = {"Enter": 13, "Tab": 9}[key]
+        for kind in ("keyDown", "keyUp"):
+            about = {"key": key, "code": key, "windowsVirtualKeyCode": code, **text}
+            self.call("Input.dispatchKeyEvent", type=kind, **about)
+
     def open(self, url):
         self.call("Page.navigate", url=url)
 

@@ -24,10 +24,15 @@ PATHS = (
     "/",
     "/health",
     "/login",
+    "/new",
     "/experiments/nothing",
     ONE,
     f"{ONE}/arms",
     f"{ONE}/log",
+    f"{ONE}/manage",
+    f"{ONE}/manage/stop",
+    f"{ONE}/manage/delete",
+    f"{ONE}/stopping",
     f"{ONE}/arms/tea",
 )
 EMPTY = {"meta", "link", "input", "br", "img", "circle", "rect", "line", "path", "hr", "use"}
@@ -65,7 +70,8 @@ def test_text_and_marks_stand_out(scheme):
         for text in ("text", "soft", "best", "gone"):
             assert contrast(found[text], found[below]) >= 4.5, (text, below)
         assert contrast(found["warn"], found[below]) >= 3.0  # a bar at the side
-    assert contrast(found["card"], found["best"]) >= 4.5  # the text of buttons
+    for button in ("best", "warn"):
+        assert contrast(found["card"], found[button]) >= 4.5  # the text of buttons
     assert contrast(found["best"], found["span"]) >= 3.0  # a mean on its interval
     assert not re.search(r"(?<!-)\bcolor: #", STYLE)  # all text takes one of these
 

@@ -28,7 +28,17 @@ from lsdt.storage import open_store
 from service.devtools import Browser
 
 EVIL = '<img src=x onerror="document.title=1">'
-PAGES = ("", "/arms", "/log", "/arms/tea", "/arms/%3Cimg%20src%3Dx%20onerror%3D%22document.title%3D1%22%3E")
+PAGES = (
+    "",
+    "/stopping",
+    "/manage",
+    "/manage/stop",
+    "/manage/delete",
+    "/arms",
+    "/log",
+    "/arms/tea",
+    "/arms/%3Cimg%20src%3Dx%20onerror%3D%22document.title%3D1%22%3E",
+)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +66,7 @@ def http(url):
 
 
 def test_every_page_is_there_and_no_id_is_taken_for_html(http):
-    for path in ("/", "/health", "/login", *(f"/experiments/drinks{page}" for page in PAGES)):
+    for path in ("/", "/health", "/login", "/new", *(f"/experiments/drinks{page}" for page in PAGES)):
         answer = http.get(path)
         assert answer.status_code == 200, path
         assert answer.headers["content-type"].startswith("text/html")
@@ -393,7 +403,7 @@ def test_with_keys_a_page_asks_for_one(tmp_path):
         assert "HttpOnly" in cookie
         assert "samesite=strict" in cookie.lower()
         assert http.get("/").status_code == 200
-        assert "Begin one" not in http.get("/").text  # it may only look
+        assert "New experiment" not in http.get("/").text  # it may only look
 
 
 @pytest.fixture
@@ -431,22 +441,66 @@ def test_a_browser_sees_numbers_move_and_no_error(url, page):
 
 @pytest.mark.browser
 def test_a_browser_begins_the_example(url, page):
-    page.open(url)
-    page.wait("document.querySelector('#new button:enabled') !== null")
-    page.evaluate("document.getElementById('name').value = 'example'")
-    page.evaluate("document.querySelector('[value=example]').checked = true")
-    page.evaluate("document.getElementById('policy').value = 'ucb1'")
-    page.evaluate("document.querySelector('#new button').click()")
+    page.open(f"{url}/new")
+    page.wait("document.getElementById('example') !== null")
+    page.evaluate("document.getElementById('example').value = 'example'")
+    page.evaluate("document.querySelector('button[value=example]').click()")
     page.wait("location.pathname === '/experiments/example'")
     page.wait("document.getElementById('state')?.textContent === '● live'")
     assert page.problems == []
 
 
 @pytest.mark.browser
+def test_a_browser_signs_in_pauses_with_the_keyboard_alone_and_signs_out(tmp_path, page):
+    """With the headers that Chromium really sends, such as Origin, which depends on Referrer-Policy."""
+    store = f"sqlite:///{tmp_path}/lsdt.db"
+    with open_store(store) as opened:
+        key, _ = add_key(opened, "operate", name="alice")
+    side = lsdt.SideInformation(2)
+    with in_background(store) as url, lsdt.Client.open(url, "drinks", side=side, key=key) as agent:
+        page.open(f"{url}/experiments/drinks/manage/pause")
+        page.wait("location.pathname === '/login' && document.getElementById('key') !== null")
+        page.type(key)  # the field has the focus
+        page.press("Enter")
+        page.wait("document.getElementById('reason') !== null")
+        page.evaluate("document.getElementById('reason').focus()")
+        page.type("wrong prices")
+        page.press("Tab")
+        page.press("Enter")  # on the button
+        page.wait("location.pathname === '/experiments/drinks/manage'")
+        halt = agent.about()["halt"]
+        assert halt["by"].startswith("alice (")
+        assert halt["reason"] == "wrong prices"
+        assert page.evaluate("document.cookie") == ""  # no script can read it
+        assert page.evaluate("localStorage.length + sessionStorage.length") == 0
+        page.evaluate("document.querySelector('form.out button').focus()")
+        page.press("Enter")
+        page.wait("location.pathname === '/login'")
+        page.open(f"{url}/")
+        page.wait("location.pathname === '/login' && document.readyState === 'complete'")
+    assert page.problems == []
+
+
+@pytest.mark.browser
+def test_a_file_is_sent_from_a_browser(url, page):
+    page.open(f"{url}/new")
+    page.wait("document.querySelector('#file-form button:enabled') !== null")
+    page.evaluate("document.getElementById('file-name').value = 'of a file'")
+    page.evaluate("const data = new DataTransfer()")
+    page.evaluate("data.items.add(new File(['a,b,relation\\ntea,milk,similar'], 'pairs.csv'))")
+    page.evaluate("document.getElementById('file').files = data.files")
+    page.evaluate("document.querySelector('#file-form button').click()")
+    page.wait("location.pathname === '/experiments/of%20a%20file'")
+    assert page.problems == []
+
+
+@pytest.mark.browser
 def test_pages_fit_a_phone_and_every_field_has_a_label(url, page):
     page.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2, mobile=True)
-    fields = "[...document.querySelectorAll('input, select')]"
-    for path in ("/", "/experiments/drinks", "/experiments/drinks/arms", "/health"):
+    fields = "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
+    one = "/experiments/drinks"
+    some = ("", "/arms", "/log", "/manage", "/manage/stop", "/stopping")
+    for path in ("/", "/new", *(one + each for each in some), "/health"):
         page.open(url + path)
         there = f"location.pathname === '{path}' && document.readyState === 'complete'"
         page.wait(f"{there} && document.querySelector('footer') !== null")

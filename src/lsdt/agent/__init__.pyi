@@ -8,6 +8,7 @@ from .decisions import (
     lost_decisions as lost_decisions,
 )
 from .drift import Blocked as Blocked, changed_arms as changed_arms
+from .durations import checked_seconds as checked_seconds
 from .extension import Extension as Extension
 from .half_life import checked_half_life as checked_half_life
 from .halt import SIGNED as SIGNED, Halt as Halt, signature_of as signature_of

@@ -86,6 +86,13 @@ def add_to(commands: Any, name: str) -> None:
         help="a site whose pages may call, such as https://shop.example; may be repeated",
     )
     parser.add_argument(
+        "--session-hours",
+        type=float,
+        default=12.0,
+        metavar="HOURS",
+        help="how long a browser stays signed in (%(default)s)",
+    )
+    parser.add_argument(
         "--read-only",
         action="store_true",
         help="only show what is in the store, even while another process writes to it: for an office screen",
@@ -129,6 +136,7 @@ def run(options: argparse.Namespace) -> None:
         most_waiting=options.most_waiting,
         body_limit=options.body_limit,
         rate=options.rate,
+        session_hours=options.session_hours,
         store_patience=options.store_patience,
         read_only=options.read_only,
         metrics_arms=options.metrics_arms,

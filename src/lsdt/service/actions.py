@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
 
+from lsdt.agent import Agent
 from lsdt.errors import InvalidInput
 from lsdt.service.sources import policy_of, rewards_of
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from lsdt.service.requests import Caller
     from lsdt.side_information import ArmId, SideInformation
 
+log = logging.getLogger("lsdt.service")
 # The actions on one experiment, under their names in Python and over HTTP: whether an arm is named.
 ACTIONS = {"pause": False, "resume": False, "stop": True, "retire": True, "reinstate": True}
 
@@ -28,6 +31,13 @@ async def act(
     hosted.check_idle()
     getattr(hosted.agent, action)(*given, reason=reason, by=caller.signature)
     await service.commits.durable(hosted.agent)
+
+
+async def delete(service: Service, hosted: HostedExperiment, caller: Caller) -> None:
+    """Remove an experiment with its log; who did it is in the log of the service."""
+    await service.let_go(hosted)
+    await run_in_threadpool(service.delete, hosted)
+    log.warning("experiment deleted", extra={"experiment": hosted.name, "by": caller.signature})
 
 
 async def make(
@@ -44,6 +54,16 @@ def _made(
     service: Service, new: messages.NewExperiment, side: Callable[[], SideInformation]
 ) -> HostedExperiment:
     made = side()
+    return service.make(new.name, made, options_of(new, made), new.expiry)
+
+
+def tried(side: SideInformation, options: dict[str, Any]) -> Agent:
+    """Return an agent in memory, to see what an experiment will be."""
+    return Agent(side, **options)
+
+
+def options_of(new: messages.NewExperiment, made: SideInformation) -> dict[str, Any]:
+    """Return the options of the agent of a new experiment."""
     options: dict[str, Any] = {
         "policy": policy_of(new.policy),
         "rewards": rewards_of(new.rewards),
@@ -61,7 +81,7 @@ def _made(
         options["prior"] = new.prior.arms, new.prior.rewards
     if new.epsilon is not None and made.epsilon is None:
         options["epsilon"] = new.epsilon
-    return service.make(new.name, made, options, new.expiry)
+    return options
 
 
 def _by_arm(side: SideInformation, shares: dict[str, float] | None) -> dict[ArmId, float] | None:

@@ -106,8 +106,8 @@ def create_app(service: Service) -> ASGIApp:
 
 
 def _changes(scope: Scope) -> bool:
-    """Return whether a request may change something: all but looking, and entering a key."""
-    return scope["method"] not in ("GET", "HEAD") and scope["path"] != "/login"
+    """Return whether a request may change something: all but looking, and signing in or out."""
+    return scope["method"] not in ("GET", "HEAD") and scope["path"] not in ("/login", "/logout")
 
 
 def _counted(service: Service, scope: Scope, send: Send) -> Send:

@@ -24,6 +24,11 @@ _LONGEST = 100  # characters of a name, which has to fit into a column
 _NOBODY = sha256(b"").hexdigest()
 
 
+def is_at_least(role: str, other: str) -> bool:
+    """Return whether a role may do what another may."""
+    return ROLES.index(role) >= ROLES.index(other)
+
+
 class Key(NamedTuple):
     """What a store knows of a key; the key itself it does not.
 
@@ -164,6 +169,10 @@ class KeyRing:
     def all(self) -> list[Key]:
         """Return the keys, the oldest first."""
         return sorted(self._keys.values(), key=lambda key: key.created)
+
+    def get(self, number: str) -> Key | None:
+        """Return the key with an id, or None."""
+        return self._keys.get(number)
 
     def find(self, text: str) -> Key | None:
         """Return the key of a text, or None; the time it takes says nothing of the secret."""

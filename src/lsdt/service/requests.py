@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from lsdt.service.answers import Refused
-from lsdt.service.keys import ROLES, RateLimit
+from lsdt.service.keys import RateLimit, is_at_least
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,12 +18,19 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope
 
     from lsdt.service.hosting import HostedExperiment
-    from lsdt.service.keys import KeyRing
+    from lsdt.service.keys import Key, KeyRing
+    from lsdt.service.sessions import Sessions
 
-COOKIE = "lsdt_key"
+COOKIE = "lsdt_session"
+# Over TLS the cookie has this in front: browsers then take it from this host alone, and not from a sibling.
+_HOST_PREFIX = "__Host-"
+_SAFE = ("GET", "HEAD", "OPTIONS")  # methods that change nothing
 _LOCAL = "-"  # who calls where there are no keys
 _LOCAL_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?")
-_ONCE = (b"authorization", b"content-type", b"host", b"idempotency-key", b"origin")
+_ONCE = (
+    b"authorization", b"content-type", b"cookie", b"host", b"idempotency-key", b"origin", b"sec-fetch-site",
+    b"x-lsdt-token",
+)  # fmt: skip
 # What only something between a client and a service writes: by RFC 7239, 9110 and 8586; the family of
 # X-Forwarded-For; the address of the client, as proxies call it; and what platforms and CDNs add.
 _PROXY_NAMES = frozenset((
@@ -38,9 +45,16 @@ _PROXY_PREFIXES = (
 
 
 class Head(NamedTuple):
-    """The headers that matter; `proxy` names one that a proxy wrote, `wrong` says why the head is refused."""
+    """The headers that matter; `proxy` names one that a proxy wrote, `wrong` says why the head is refused.
+
+    `session` and `token` are what a browser that has signed in sends, `site` is its Sec-Fetch-Site.
+    """
 
     key: str | None
+    session: str
+    token: str
+    site: str
+    is_secure: bool
     idempotency_key: str | None
     origin: str | None
     host: str
@@ -78,7 +92,7 @@ class Caller(NamedTuple):
 
     def may(self, role: str) -> bool:
         """Return whether the caller may do what a role may."""
-        return ROLES.index(self.role) >= ROLES.index(role)
+        return is_at_least(self.role, role)
 
     def sees(self, hosted: HostedExperiment) -> bool:
         """Return whether the caller may look at an experiment."""
@@ -132,11 +146,30 @@ def _head_of(headers: tuple[tuple[bytes, bytes], ...]) -> Head:
     if b"authorization" in found:
         scheme, _, text = found[b"authorization"].decode("latin-1").partition(" ")
         key = text.strip() if scheme.lower() == "bearer" else ""
-    if not key and b"cookie" in found:
-        key = _key_in_cookie(found[b"cookie"].decode("latin-1"))
+    session, is_secure = "", found.get(b"x-forwarded-proto", b"").lower() == b"https"
+    if b"cookie" in found:
+        session = _session_in(found[b"cookie"].decode("latin-1"), cookie_name(is_secure))
+    token = found.get(b"x-lsdt-token", b"").decode("latin-1")
+    site = found.get(b"sec-fetch-site", b"").decode("latin-1").lower()
     signs = [name for name in found if name in _PROXY_NAMES or name.startswith(_PROXY_PREFIXES)]
     proxy = signs[0].decode("latin-1") if signs else ""
-    return Head(key, repeated, origin, host, length, kind, accept, proxy, b"expect" in found, wrong)
+    expects = b"expect" in found
+    return Head(
+        key,
+        session,
+        token,
+        site,
+        is_secure,
+        repeated,
+        origin,
+        host,
+        length,
+        kind,
+        accept,
+        proxy,
+        expects,
+        wrong,
+    )
 
 
 def is_same_site(head: Head) -> bool:
@@ -144,12 +177,16 @@ def is_same_site(head: Head) -> bool:
     return head.origin is not None and head.host != "" and head.origin.partition("://")[2] == head.host
 
 
-def _key_in_cookie(text: str) -> str | None:
-    for part in text.split(";"):
-        name, _, value = part.strip().partition("=")
-        if name == COOKIE:
-            return value
-    return None
+def cookie_name(is_secure: bool) -> str:
+    """Return the name of the cookie that holds a session."""
+    return _HOST_PREFIX + COOKIE if is_secure else COOKIE
+
+
+def _session_in(text: str, wanted: str) -> str:
+    """Return the value of a cookie; empty where there is none, or several, of which one was smuggled in."""
+    pairs = (part.strip().partition("=") for part in text.split(";"))
+    values = {value for name, _, value in pairs if name == wanted}
+    return values.pop() if len(values) == 1 else ""
 
 
 async def read_body(receive: Receive, head: Head, limit: int) -> bytes:
@@ -203,35 +240,72 @@ class Guard:
     rate : float or None
         Most requests a second for a key that has no limit of its own.
     origins : sequence of str
-        Other sites whose pages may call (CORS).
+        Other sites whose pages may call (CORS), with a key.
+    sessions : Sessions
+        Who signed in.
     """
 
-    def __init__(self, keys: KeyRing, rate: float | None, origins: Sequence[str]) -> None:
+    def __init__(self, keys: KeyRing, rate: float | None, origins: Sequence[str], sessions: Sessions) -> None:
         self._keys, self._rate, self.origins = keys, rate, tuple(origins)
-        self._limit = RateLimit()
+        self._limit, self.sessions = RateLimit(), sessions
 
     @property
     def is_open(self) -> bool:
         """Whether this machine is served without keys."""
         return self._keys.is_open
 
-    def admit(self, scope: Scope, head: Head, role: str, experiment: str | None = None) -> Caller:
-        """Return who calls, or refuse."""
+    def check_head(self, head: Head) -> None:
+        """Refuse malformed heads, and requests from pages of other sites."""
         if head.wrong:
             raise Refused(400, head.wrong)
         if head.origin is not None and head.origin not in self.origins and not is_same_site(head):
             raise Refused(403, "pages of other sites may not call this service; start it with --cors ORIGIN")
+
+    def key_of(self, head: Head) -> Key | None:
+        """Return the key of a request: the one that it sends, or the one that its session stands for."""
+        if head.key is not None:
+            return self._keys.find(head.key)
+        session = self.sessions.find(head.session) if head.session else None
+        return None if session is None else self._keys.get(session.key)
+
+    def form_token(self, head: Head) -> str:
+        """Return what forms on the pages of a caller have to carry."""
+        return self.sessions.form_token("" if self.is_open else head.session)
+
+    def check_form(self, head: Head, token: str) -> None:
+        """Refuse a request that changes something, unless one of our own pages makes it for this caller."""
+        same = head.site == "same-origin" if head.site else is_same_site(head)
+        if not same:
+            raise Refused(
+                403, "this was not sent by a page of this service; open the page here, and try again"
+            )
+        if not self.sessions.is_form_token(token, "" if self.is_open else head.session):
+            raise Refused(
+                403, "the page that sent this is not of your session; go back, load it again, and try again"
+            )
+
+    def admit(
+        self, scope: Scope, head: Head, role: str, experiment: str | None = None, *, is_form: bool = False
+    ) -> Caller:
+        """Return who calls, or refuse.
+
+        Callers whose session a cookie names prove, to change something, that a page of ours sent it. Handlers
+        of forms say `is_form`, and call `check_form` themselves.
+        """
+        self.check_head(head)
         if self.is_open:
             _check_local(scope, head)
             return Caller("admin")
-        key = None if head.key is None else self._keys.find(head.key)
+        key = self.key_of(head)
         if key is None:
-            what = "this service needs a key" if head.key is None else "this key is not known"
+            what = "this key is not known" if head.key else "this service needs a key"
             raise Refused(
                 401,
                 f"{what}; send 'Authorization: Bearer KEY' (lsdt keys add makes one)",
                 {"www-authenticate": "Bearer"},
             )
+        if head.key is None and scope["method"] not in _SAFE and not is_form:
+            self.check_form(head, head.token)
         caller = Caller(key.role, key.experiment, key.experiment_created, key.id, key.name)
         if not caller.may(role):
             raise Refused(403, f"this needs a key of role {role!r}; this one is {key.role!r}")

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from lsdt.agent import TopStopping
 from lsdt.errors import InvalidInput, suggest
 from lsdt.service import event_log, messages
-from lsdt.service.actions import act, find_arm, make
+from lsdt.service.actions import act, delete, find_arm, make
 from lsdt.service.answers import JSON, Refused, encode
 from lsdt.service.hosting import MOST_CLOSED
 from lsdt.service.keys import add_key, remove_key
@@ -94,11 +94,17 @@ class Routes:
     # ---------------------------------------------------------------- who, and what
 
     def admit(
-        self, request: Request, role: str, experiment: str | None = None, *, for_all: bool = False
+        self,
+        request: Request,
+        role: str,
+        experiment: str | None = None,
+        *,
+        for_all: bool = False,
+        is_form: bool = False,
     ) -> tuple[Head, Caller]:
         """Return head and caller of a request, or refuse it; with `for_all`, keys of one experiment."""
         head = read_head(request.scope["headers"])
-        caller = self._service.guard.admit(request.scope, head, role, experiment)
+        caller = self._service.guard.admit(request.scope, head, role, experiment, is_form=is_form)
         if for_all:
             caller.check_unscoped()
         self._service.commits.check()
@@ -110,10 +116,12 @@ class Routes:
         head, caller = self.admit(request, role, name)
         return head, self._service.find(name, caller)
 
-    def operated(self, request: Request, role: str = "operate") -> tuple[Head, Caller, HostedExperiment]:
+    def operated(
+        self, request: Request, role: str = "operate", *, is_form: bool = False
+    ) -> tuple[Head, Caller, HostedExperiment]:
         """Return head, caller and experiment of a request that changes the experiment."""
         name = request.path_params["name"]
-        head, caller = self.admit(request, role, name)
+        head, caller = self.admit(request, role, name, is_form=is_form)
         return head, caller, self._service.find(name, caller)
 
     async def _body(self, request: Request, head: Head, kind: type[T]) -> T:
@@ -158,9 +166,8 @@ class Routes:
 
     async def delete(self, request: Request) -> Response:
         """Remove an experiment with its log."""
-        _, hosted = self.hosted(request, "admin")
-        await self._service.let_go(hosted)
-        await run_in_threadpool(self._service.delete, hosted)
+        _, caller, hosted = self.operated(request, "admin")
+        await delete(self._service, hosted, caller)
         return answer(messages.DoneResponse())
 
     async def cancel(self, request: Request) -> Response:

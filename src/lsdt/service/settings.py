@@ -37,6 +37,8 @@ class Settings:
     store_patience : float or None
         For how many seconds others may keep the store waiting before it fails; by default, 60 for another
         program that holds the write lock of an SQLite file, 15 for a PostgreSQL server that is silent.
+    session_hours : float
+        How long a browser stays signed in.
     read_only : bool
         Only show what is in the store, which another process may be writing to.
     metrics_arms : int
@@ -62,6 +64,7 @@ class Settings:
     answers_kept: float = 86_400.0  # a day: longer than clients go on repeating a request
     patience: float = 30.0  # slow networks manage; a client that never finishes is soon gone
     store_patience: float | None = None
+    session_hours: float = 12.0  # a working day, so that nobody signs in twice
     read_only: bool = False
     metrics_arms: int = 10  # with 100 experiments, some 3,000 series
     webhooks: Sequence[str] = ()
@@ -83,6 +86,7 @@ class Settings:
         checked_positive(self.webhook_wait, "webhook_wait", ", in seconds")
         checked_positive(self.answers_kept, "answers_kept", ", in seconds")
         checked_positive(self.patience, "patience", ", in seconds")
+        checked_positive(self.session_hours, "session_hours", ", in hours")
         if self.store_patience is not None:
             checked_positive(self.store_patience, "store_patience", ", in seconds")
         if self.rate is not None:

@@ -64,7 +64,8 @@ class _Look:
     def __init__(self) -> None:
         self.findings, self.due, self.is_running = _FIRST, 0.0, False
         self.side: SideInformation | None = None
-        self.seen, self.asked, self.took = (-1, -1), 0.0, 0.0
+        self.seen: tuple[int, int, float | None] = (-1, -1, None)
+        self.asked, self.took = 0.0, 0.0
 
 
 class StoppingForecasts:
@@ -82,7 +83,7 @@ class StoppingForecasts:
     def of(self, hosted: HostedExperiment, stale: float = _STALE) -> Findings:
         """Return what is known, at most `stale` seconds after the last call, and update it; never waits."""
         agent, look = hosted.agent, self._looks.setdefault(hosted, _Look())
-        seen = agent.n_told, agent.n_pending
+        seen = agent.n_told, agent.n_pending, agent.tolerance
         is_new = look.side is not agent.side or look.seen != seen
         known = look.findings  # read before a thread begins, which may be done with it at once
         if is_new and monotonic() - look.asked > stale:

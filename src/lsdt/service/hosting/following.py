@@ -96,6 +96,7 @@ class Following:
         before, service.store = service.store, store
         before.discard()
         service.keys.move(store)
+        service.sessions.move(store)
         service.hosted.clear()  # opened again by the look that follows
         self._is_lost = False
 

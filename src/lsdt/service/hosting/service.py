@@ -24,6 +24,7 @@ from lsdt.service.hosting.replication import Reopened, ReplicaCoordinator, opene
 from lsdt.service.keys import KeyRing, remove_keys_of
 from lsdt.service.metrics import Metrics
 from lsdt.service.requests import Guard
+from lsdt.service.sessions import Sessions
 from lsdt.service.stopping_forecast import StoppingForecasts
 from lsdt.service.webhooks import Webhooks
 from lsdt.storage import UNITS, Store, checked_name, now, open_store
@@ -65,6 +66,7 @@ class Service:
             self.store.check_notes(but=(_ANSWERS, UNITS))
             self._key = self._decision_key()
             self.keys = KeyRing(self.store)
+            self.sessions = self._sessions()
             self.hosted: dict[str, HostedExperiment] = {}
             self.broken: dict[str, str] = {}
             self._warm: set[str] = set()
@@ -73,7 +75,7 @@ class Service:
         except BaseException:
             self.store.close()
             raise
-        self.guard = Guard(self.keys, settings.rate, settings.origins)
+        self.guard = Guard(self.keys, settings.rate, settings.origins, self.sessions)
         self.metrics = Metrics()
         self.forecasts = StoppingForecasts()
         self.following = Following(self) if settings.read_only else None
@@ -110,6 +112,13 @@ class Service:
             self.store.commit()
             kept = self.store.recall(_SCOPE, _DECISION_KEY)
         return kept[_DECISION_KEY]
+
+    def _sessions(self) -> Sessions:
+        """Return the sessions; a service that only looks keeps its own, in memory."""
+        settings = self.settings
+        own = secrets.token_bytes(KEY_BYTES) if settings.read_only else self._key
+        secret = blake2b(own, digest_size=KEY_BYTES, person=b"lsdt forms").digest()
+        return Sessions(self.store, secret, 3_600.0 * settings.session_hours, settings.read_only)
 
     def _group_commit(self) -> GroupCommit:
         if self.replication is not None:
@@ -155,6 +164,7 @@ class Service:
     def take_over(self, reopened: dict[str, Reopened], broken: dict[str, str]) -> None:
         """Go on with agents that were opened again from another connection to the store."""
         self.keys.move(self.store)
+        self.sessions.move(self.store)
         for name in set(self.hosted) - set(reopened):
             del self.hosted[name]
         for name, (about, agent, activity) in reopened.items():
@@ -209,13 +219,17 @@ class Service:
         there = ", ".join(map(repr, names[:10])) or "none yet"
         raise Refused(404, f"there is no experiment {name!r} (there: {there}){suggest(name, names)}")
 
+    def check_new(self, name: str) -> None:
+        """Refuse a name that is none, or that another experiment has."""
+        checked_name(name)
+        if self.knows(name) or (self.store.is_shared and self.store.find(name) is not None):
+            raise Refused(409, f"there is an experiment {name!r} already; choose another name")
+
     def make(
         self, name: str, side: SideInformation, options: dict[str, Any], expiry: messages.Expiry | None
     ) -> HostedExperiment:
         """Begin an experiment; this may take long, and runs in a thread of its own."""
-        checked_name(name)
-        if self.knows(name) or (self.store.is_shared and self.store.find(name) is not None):
-            raise Refused(409, f"there is an experiment {name!r} already; choose another name")
+        self.check_new(name)
         self._being_made.add(name)
         try:
             with _compilation_in_log(name):
@@ -346,6 +360,7 @@ class Service:
                 if monotonic() - keys_at > _EVERY_KEYS:
                     keys_at = monotonic()
                     await asyncio.to_thread(self.keys.reload)
+                    await asyncio.to_thread(self.sessions.reload)
                     await asyncio.to_thread(self.webhooks.reload)
                 if monotonic() - answers_at > _EVERY_ANSWERS and self.following is None:
                     answers_at = monotonic()

@@ -15,7 +15,7 @@ from lsdt.service.hosting import log_position
 from lsdt.service.pages.view import overview
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from jinja2 import Environment
 
@@ -94,12 +94,12 @@ class Live:
         self._told[hosted] = before, parts, since, newest, made
         return made
 
-    async def pushes(self, hosted: HostedExperiment) -> AsyncIterator[bytes]:
+    async def pushes(self, hosted: HostedExperiment, is_welcome: Callable[[], bool]) -> AsyncIterator[bytes]:
         """Yield events: the parts that changed, and the points of the curves since the last."""
         service, before, since = self._service, _NOTHING, 0.0
         hosted.n_watching += 1
         try:
-            while not service.closing.is_set() and service.hosted.get(hosted.name) is hosted:
+            while not service.closing.is_set() and service.hosted.get(hosted.name) is hosted and is_welcome():
                 parts = await self.fragments(hosted)
                 newest = hosted.activity.newest
                 if parts is not before or newest > since:
