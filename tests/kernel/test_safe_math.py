@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -131,20 +130,13 @@ def test_newton_steps(q, slope, bend, low, high):
     same_in_both_tiers(closure_costs.newton_step, q, slope, bend, min(low, high), max(low, high))
 
 
-class EvidenceState(NamedTuple):
-    """What `evidence_term` reads of a state."""
-
-    family: int
-    variance: float
-    odds: float
-    silence: float
-
-
 @jit.compiled
 def evidence(family, variance, count, mean, low, high):
     base = mixture_evidence.base_term(family, count, mean)
     seen = mixture_evidence.Seen(count, mean, base, mean, base)
-    return mixture_evidence.evidence_term(EvidenceState(family, variance, 0.3, -0.7), seen, low, high)
+    return mixture_evidence.evidence_term(
+        mixture_evidence.TermLaw(family, variance, 0.3, -0.7), seen, low, high
+    )
 
 
 @given(FAMILY, SPREADS, COUNTS, MEANS, ENDS, ENDS)

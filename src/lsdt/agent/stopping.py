@@ -124,11 +124,14 @@ class Stopping:
     ) -> None:
         self._side, self._rule, self._level = side, rule, level
         self._counts, self._sums, self._pending, self._likely = counts, sums, pending, likely
-        self._verdict: Verdict = rule.judge(counts, sums, pending)
         self.tolerance, self.note = rule.tolerance, rule.note
         self.pending = int(pending[rule.arms].sum())
         self._missing = "final reward" if is_revisable else "reward"
         self._n_left_open = 0 if left_open is None else int(left_open[rule.arms].sum())
+
+    @cached_property
+    def _verdict(self) -> Verdict:
+        return self._rule.judge(self._counts, self._sums, self._pending)
 
     @property
     def arm(self) -> int:
@@ -140,9 +143,11 @@ class Stopping:
         """The leader."""
         return self._side.label(self.arm)
 
-    @property
+    @cached_property
     def stop(self) -> bool:
         """Whether it is known at the level that was asked for."""
+        if self._rule.is_out_of_reach(self._counts, self._sums, self.needed, self._pending):
+            return False
         return self.evidence >= self.needed
 
     @property

@@ -17,7 +17,7 @@ from lsdt.policies.beyond.identify import first_state
 from lsdt.policies.offline import offline_step
 from lsdt.policies.parts.evidence_tangents import learn_all
 from lsdt.policies.parts.gap_rows import fill_plays
-from lsdt.policies.parts.leaders import name_leader
+from lsdt.policies.parts.leaders import name_leader, none_can_reach
 from lsdt.policies.parts.play_ahead import Ahead, play_ahead
 from lsdt.policies.tolerance import sized_bounds, tolerance_of, unknown_gaps
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 __all__ = ["Ahead", "StoppingRule", "Verdict"]
+
+_MOST_RIVALS = 16  # of the last judgement, looked at before all are; one or two mostly do
 
 
 class Verdict(NamedTuple):
@@ -137,6 +139,9 @@ class StoppingRule:
             self.arms = np.arange(side.n_arms)
             bounds = unknown_gaps(side.n_arms)
         self._state = first_state(bounds, rewards.family, rewards.sigma, self.tolerance)
+        # The strongest rivals of the last judgement, and the means at which they were strongest. One tuple,
+        # because several threads may judge.
+        self._last: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
 
     def judge(
         self, counts: NDArray[np.int64], sums: NDArray[np.float64], pending: NDArray[np.int64] | None = None
@@ -153,8 +158,36 @@ class StoppingRule:
             mean by itself. Nothing can be said of unbounded ones, which do not count; then the rule holds if
             no delay depends on the reward.
         """
-        leader, evidence, own = name_leader(self._with(counts, sums, pending))
-        return Verdict(leader, self.arms, evidence, own)
+        named = name_leader(self._with(counts, sums, pending))
+        self._last = named.order[:_MOST_RIVALS].copy(), named.point
+        return Verdict(named.leader, self.arms, named.evidence, named.own)
+
+    def is_out_of_reach(
+        self,
+        counts: NDArray[np.int64],
+        sums: NDArray[np.float64],
+        goal: float,
+        pending: NDArray[np.int64] | None = None,
+    ) -> bool:
+        """Say whether it takes no judgement to see that `judge` would find less evidence than `goal`.
+
+        Parameters
+        ----------
+        counts, sums, pending : array
+            As for `judge`.
+        goal : float
+            The evidence that is needed, as a logarithm.
+
+        Returns
+        -------
+        bool
+            True only if `judge` would find less. The rivals that were strongest when it was last called are
+            looked at, each with the mean that it was strongest with, so that this costs a fraction of a
+            judgement, and mostly settles whether to go on.
+        """
+        if self._last is None:
+            return False
+        return bool(none_can_reach(self._with(counts, sums, pending), goal, *self._last))
 
     def tries_to_go(self, counts: NDArray[np.int64], sums: NDArray[np.float64], delta: float) -> Ahead:
         """Return about how many more tries the policy ``'identify'`` needs, or why that cannot be said."""

@@ -22,7 +22,7 @@ from lsdt.policies.parts.evidence_tangents import (
     learn_rewards,
 )
 from lsdt.policies.parts.gap_rows import fill_plays, sparse_rows
-from lsdt.policies.parts.leaders import name_leader
+from lsdt.policies.parts.leaders import name_leader, none_can_reach
 from lsdt.policies.parts.mixture_evidence import least_evidence, row_evidence
 from lsdt.policies.stopping import StoppingRule
 from naive.evidence import at_mean, best_leader, least, log_mixture
@@ -228,7 +228,7 @@ def test_no_other_leader_has_more_evidence(family, thorough):
             state.tallies.counts[:], state.tallies.sums[:] = counts, sums
             learn_all(state)
             fill_plays(state.rows, state.tallies.counts)
-            leader, evidence, _ = name_leader(state)
+            leader, evidence = name_leader(state)[:2]
             seen = {arm: (int(n), float(state.tallies.means[arm])) for arm, n in enumerate(counts) if n}
             sigma = math.sqrt(state.variance)
             expected, values = best_leader(twin_rows(state), state.tolerance, seen, family, sigma)
@@ -238,6 +238,59 @@ def test_no_other_leader_has_more_evidence(family, thorough):
             if len(means) > 1:  # rows with the two arms that were played most: less evidence, never more
                 narrow = name_leader(state, most_terms=0, n_columns=2)
                 assert narrow.evidence.min() <= values[narrow.leader] + 1e-6
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_rivals_of_an_earlier_look_say_that_no_leader_has_enough_evidence(family, thorough):
+    """Against a twin that tries all leaders: never where one has as much, and mostly where none has."""
+    n_shown, n_true = 0, 0
+    for number in range(60 if thorough else 7):
+        states, means, rng = states_of(number, family)
+        for name, fresh in states.items():
+            counts, sums, looks = np.zeros(len(means), np.int64), np.zeros(len(means)), []
+            for _ in range(3):
+                for arm in rng.integers(len(means), size=2 + 10 * (number % 4)).tolist():
+                    counts[arm] += 1
+                    sums[arm] += drawn(family, means[arm], rng)
+                state = copy_state(fresh)
+                state.tallies.counts[:], state.tallies.sums[:] = counts, sums
+                learn_all(state)
+                fill_plays(state.rows, state.tallies.counts)
+                named = name_leader(state)
+                looks.append((named.order, named.point))
+            seen = {arm: (int(n), float(state.tallies.means[arm])) for arm, n in enumerate(counts) if n}
+            most = best_leader(twin_rows(state), state.tolerance, seen, family, math.sqrt(state.variance))[0]
+            for order, point in looks:
+                for goal in (9.0,) if most == math.inf else most + np.array([-1e-3, 1e-3, 0.5, 5.0]):
+                    shown = none_can_reach(state, goal, order, point)
+                    assert not (shown and goal <= most), (number, name)
+                    n_shown += shown
+                    n_true += goal > most + 0.1
+    assert n_shown > 0.5 * n_true > 0
+
+
+def test_it_stops_when_a_full_judgement_would():
+    """The quick look, pending rewards included, says only that a judgement would find too little."""
+    rng, n_quick, n_known = np.random.default_rng(3), 0, 0
+    for seed in range(4):
+        problem = random_problem(seed, "bernoulli", complete=False)
+        rule, arms = StoppingRule(problem.side, BERNOULLI, 0.1), problem.side.n_arms
+        plain = StoppingRule(problem.side, BERNOULLI, 0.1)
+        counts, sums = np.zeros(arms, np.int64), np.zeros(arms)
+        for _ in range(60):
+            played = rng.integers(arms, size=5)
+            np.add.at(counts, played, 1)
+            np.add.at(sums, played, rng.random(5) < np.asarray(problem.means)[played])
+            pending = rng.integers(2, size=arms)
+            least = plain.judge(counts, sums, pending).least
+            if rule.is_out_of_reach(counts, sums, 3.0, pending):
+                assert least < 3.0
+                n_quick += 1
+            else:
+                assert rule.judge(counts, sums, pending).least == least
+                n_known += least >= 3.0
+    assert n_quick > 50
+    assert n_known > 0
 
 
 def test_the_leader_is_not_always_the_arm_with_the_largest_mean():

@@ -30,6 +30,7 @@ from lsdt.policies.parts.mixture_evidence import (
     reach_up,
     row_evidence,
     seen_of,
+    term_law,
 )
 
 _SLACK = 1e-8  # far above rounding, far below what changes a choice: bounds stay bounds
@@ -63,22 +64,25 @@ def rounded(value: float) -> float:
 
 
 @compiled
-def tangent_bound(state: Any, arm: int) -> float:
-    """Return a number that the least evidence against an arm is not below, as its tangents show."""
+def tangent_bound(family: int, floor: float, point: Array, value: Array, slope: Array, arm: int) -> float:
+    """Return a number that the least evidence against an arm is not below, as its tangents show.
+
+    The mean of an arm that is better than the leader is no less than `floor`, if rewards lie in [0, 1].
+    """
     shown = -math.inf
     one, two = 2 * arm, 2 * arm + 1
     for at in range(one, two + 1):
-        q, steep = state.point[at], state.slope[at]
+        q, steep = point[at], slope[at]
         if q == q:
             if steep == 0.0:
-                shown = max(shown, state.value[at])
-            elif state.family == BERNOULLI:
-                end = max(state.rows.floor[arm], state.tolerance) if steep > 0.0 else 1.0
-                shown = max(shown, state.value[at] + steep * (end - q))
-    q, q_2, steep, steep_2 = state.point[one], state.point[two], state.slope[one], state.slope[two]
+                shown = max(shown, value[at])
+            elif family == BERNOULLI:
+                end = floor if steep > 0.0 else 1.0
+                shown = max(shown, value[at] + steep * (end - q))
+    q, q_2, steep, steep_2 = point[one], point[two], slope[one], slope[two]
     if q == q and q_2 == q_2 and steep < 0.0 < steep_2:
-        over = (state.value[two] - state.value[one] - steep_2 * (q_2 - q)) / (steep - steep_2)
-        shown = max(shown, state.value[one] + steep * over)
+        over = (value[two] - value[one] - steep_2 * (q_2 - q)) / (steep - steep_2)
+        shown = max(shown, value[one] + steep * over)
     return shown - _SLACK * (1.0 + abs(shown)) if shown > -math.inf else shown
 
 
@@ -133,32 +137,36 @@ def find_least(state: Any, arm: int) -> None:
 def change_terms(state: Any, source: int, then: Seen, led: bool, leads: bool) -> None:
     """Bring the terms of an arm up to date, of which this was seen before, and which led or did not."""
     tolerance, now, column = state.tolerance, seen_of(state, source), column_of(state.rows, source)
-    if (led or leads) and column.size < len(state.known):  # rows without the leader have a term for it too
-        state.point[:] = math.nan
-        state.known[:] = 0
+    known, point, values, slopes = state.known, state.point, state.value, state.slope
+    if (led or leads) and column.size < len(known):  # rows without the leader have a term for it too
+        point[:] = math.nan
+        known[:] = 0
         return
-    lower, upper = columns_of(state.rows)
-    for number in range(np.uint64(column.size)):
-        arm, place = column_entry(column, number)
-        state.known[arm] = 0
+    law, (lower, upper) = term_law(state), columns_of(state.rows)
+    size, start, step, arms, places = column
+    for number in range(np.uint64(size)):
+        arm, place = np.uint64(number), np.uint64(start) + np.uint64(step) * np.uint64(number)
+        if step == 0:
+            arm, place = np.uint64(arms[place + arm]), np.uint64(places[place + arm])
+        known[arm] = 0
         for which in range(np.uint64(2)):
             at = np.uint64(2) * arm + which
-            q = state.point[at]
+            q = point[at]
             if q != q:
                 continue
             low, least = q - upper[place], lower[place]
             if then.plays > 0:
                 high = q - reach_up(least, led, tolerance)
-                value, slope, _ = evidence_term(state, then, low, high)
-                state.value[at] -= value
-                state.slope[at] -= slope
+                value, slope, _ = evidence_term(law, then, low, high)
+                values[at] -= value
+                slopes[at] -= slope
             if now.plays > 0:
                 high = q - reach_up(least, leads, tolerance)
-                value, slope, _ = evidence_term(state, now, low, high)
-                state.value[at] += value
-                state.slope[at] += slope
-            if not (abs(state.value[at]) < math.inf and abs(state.slope[at]) < math.inf):
-                state.point[at] = math.nan
+                value, slope, _ = evidence_term(law, now, low, high)
+                values[at] += value
+                slopes[at] += slope
+            if not (abs(values[at]) < math.inf and abs(slopes[at]) < math.inf):
+                point[at] = math.nan
 
 
 @compiled
@@ -223,10 +231,15 @@ def change_leader(state: Any, leader: int) -> None:
 @compiled
 def find_challenger(state: Any) -> int:
     """Return the rival of the leader with the least evidence against it; nobody if none is left open."""
-    bound, known, settled = state.bound, state.known, state.settled
+    bound, known, settled, least = state.bound, state.known, state.settled, state.least
+    family, floor, tolerance = state.family, state.rows.floor, state.tolerance
+    point, value, slope = state.point, state.value, state.slope
     for arm in range(len(bound)):
         if settled[arm] == 0:
-            bound[arm] = rounded(state.least[arm]) if known[arm] == 1 else tangent_bound(state, arm)
+            if known[arm] == 1:
+                bound[arm] = rounded(least[arm])
+            else:
+                bound[arm] = tangent_bound(family, max(floor[arm], tolerance), point, value, slope, arm)
     while True:
         best = NOBODY
         for arm in range(len(bound)):

@@ -149,6 +149,14 @@ def sparse_rows(bounds: MutualBounds, family: int) -> GapRows:
 
 
 @inlined
+def row_span(indptr: Array, n_played: int, arm: int) -> tuple[int, int]:
+    """Return the place of the first entry of an arm's row, and how many entries it has."""
+    if n_played > 0:
+        return arm * n_played, n_played
+    return indptr[arm], indptr[arm + 1] - indptr[arm]
+
+
+@inlined
 def row_of(state: Any, arm: int) -> Row:
     """Return what the costs of an arm are made of."""
     rows = state.rows

@@ -15,11 +15,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lsdt.kernel import BERNOULLI, Array, compiled, divergence, inlined, safe_sqrt
+from lsdt.kernel import BERNOULLI, Array, compiled, divergence, safe_sqrt
 from lsdt.policies.parts.evidence_tangents import find_leader, rounded
-from lsdt.policies.parts.gap_rows import entry_of, row_of
+from lsdt.policies.parts.gap_rows import row_span
 from lsdt.policies.parts.mixture_evidence import NOBODY, least_evidence, seen_mean
 from lsdt.policies.parts.tallies import is_allowed
 
@@ -39,39 +37,37 @@ def put_interval(state: Any, arm: int, leader: int, q: float, low: Array, high: 
     high[:] = q
     if leader >= 0:
         high[leader] = q - state.tolerance
-    row = row_of(state, arm)
-    for number in range(np.uint64(row.size)):
-        place, other = entry_of(row, number)
-        low[other] = q - state.rows.upper[place]
-        high[other] = min(high[other], q - state.rows.lower[place])
+    rows, n_whole = state.rows, len(state.rows.played)
+    others, lower, upper = rows.others, rows.lower, rows.upper
+    first, size = row_span(rows.indptr, n_whole, arm)
+    for number in range(size):
+        other = number if n_whole > 0 else others[first + number]
+        low[other] = q - upper[first + number]
+        high[other] = min(high[other], q - lower[first + number])
     if state.family == BERNOULLI:
         for other in range(len(low)):
             low[other] = min(max(low[other], 0.0), 1.0)
             high[other] = min(max(high[other], low[other]), 1.0)
 
 
-@inlined
-def expected_mean(state: Any, arm: int, low: float, high: float, near_low: float, near_high: float) -> float:
-    """Return the mean of an arm as the leader explains it, inside [low, high]."""
-    if state.tallies.counts[arm] > 0:
-        return min(max(seen_mean(state.family, state.tallies.means[arm]), low), high)
-    return low if low > near_high else min(high, near_high)
-
-
 @compiled
 def weigh_arms(state: Any, challenger: int) -> None:
     """Put what the next reward of every arm is expected to tell into ``state.worth``."""
-    leader = state.leader[0]
+    leader, family, variance = state.leader[0], state.family, state.variance
     low, high, near_low, near_high = state.low, state.high, state.near_low, state.near_high
+    counts, means, worth = state.tallies.counts, state.tallies.means, state.worth
     q = least_evidence(state, leader, NOBODY, 0.0, math.nan)[0]
     put_interval(state, leader, NOBODY, q, low, high)
     put_interval(state, challenger, leader, state.cheapest[challenger], near_low, near_high)
     for arm in range(len(low)):
-        mean = expected_mean(state, arm, low[arm], high[arm], near_low[arm], near_high[arm])
+        if counts[arm] > 0:
+            mean = min(max(seen_mean(family, means[arm]), low[arm]), high[arm])
+        else:  # as near to what the rival allows as the leader does
+            mean = low[arm] if low[arm] > near_high[arm] else min(high[arm], near_high[arm])
         other = min(max(mean, near_low[arm]), near_high[arm])
-        if state.family == BERNOULLI:
+        if family == BERNOULLI:
             other = min(max(other, _EDGE), 1.0 - _EDGE)
-        state.worth[arm] = rounded(divergence(state.family, mean, other, state.variance))
+        worth[arm] = rounded(divergence(family, mean, other, variance))
 
 
 @compiled

@@ -10,6 +10,10 @@ leader is the least of them over the rivals that relations leave open; a leader 
 what another one has is done with. The rest are solved for, rivals in ascending order of g_i, up to the first
 whose g_i is no less than what was found.
 
+**Not yet.** Most looks find that no leader has enough evidence, and the rivals of an earlier look say so. The
+right-hand side above bounds the evidence of l at *any* q, so f_i is computed at the q_i found then, once for
+each of a few rivals: where these bounds leave no leader with enough, none is solved for (`none_can_reach`).
+
 **Very many rivals.** Whole rows of 10^4 candidates that were all played are 10^8 terms, for one q each. Then
 `narrow` is a state with the same rewards whose rows hold the arms played most alone: such rows find less
 evidence, never more. Only the strongest rivals of the leader are solved for on whole rows.
@@ -24,42 +28,50 @@ import numpy as np
 
 from lsdt.kernel import BERNOULLI, Array, compiled, inlined
 from lsdt.policies.parts.evidence_tangents import best_mean, rounded
-from lsdt.policies.parts.gap_rows import entry_of, narrow_rows, row_of
+from lsdt.policies.parts.gap_rows import narrow_rows, row_span
 from lsdt.policies.parts.mixture_evidence import (
     NOBODY,
     SETTLED,
+    Seen,
+    TermLaw,
     evidence_term,
     least_evidence,
     reach_up,
+    row_evidence,
     seen_of,
+    term_law,
 )
 
 # Terms of all rows up to which they stay whole: each is evaluated some twenty times, in a second at most.
 _MOST_TERMS = 2_000_000
 _COLUMNS = 64  # arms in a narrow row: fewer find less evidence, more take longer
 _MOST_LEADERS = 1_000  # solved for, and rivals solved for again on whole rows; tens are common
+_SLACK = 1e-8  # of bounds; what is certified has 1e-9 taken off for rounding
 
 
 @compiled
 def put_row(state: Any, arm: int, lower: Array, upper: Array) -> None:
     """Put the bounds of an arm's row into arrays with a place for every arm; infinite outside of the row."""
-    lower[:] = -math.inf
-    upper[:] = math.inf
-    row = row_of(state, arm)
-    for number in range(np.uint64(row.size)):
-        place, other = entry_of(row, number)
-        lower[other] = state.rows.lower[place]
-        upper[other] = state.rows.upper[place]
+    rows, n_whole = state.rows, len(state.rows.played)
+    others, lowest, highest = rows.others, rows.lower, rows.upper
+    first, size = row_span(rows.indptr, n_whole, arm)
+    if n_whole == 0:
+        lower[:] = -math.inf
+        upper[:] = math.inf
+    for number in range(size):
+        other = number if n_whole > 0 else others[first + number]
+        lower[other] = lowest[first + number]
+        upper[other] = highest[first + number]
 
 
 @inlined
-def leader_gain(state: Any, leader: int, q: float, lower: float, upper: float) -> float:
+def leader_gain(law: TermLaw, seen: Seen, q: float, lower: float, upper: float, tolerance: float) -> float:
     """Return what the term of an arm gains at q when the arm leads."""
-    seen, high = seen_of(state, leader), q - reach_up(lower, True, state.tolerance)
+    high = q - reach_up(lower, True, tolerance)
     if seen.plays == 0 or seen.mean <= high:
         return 0.0
     low = q - upper
-    return evidence_term(state, seen, low, high)[0] - evidence_term(state, seen, low, q - lower)[0]
+    return evidence_term(law, seen, low, high)[0] - evidence_term(law, seen, low, q - lower)[0]
 
 
 @compiled
@@ -121,11 +133,12 @@ def put_leader_bounds(
     lower, upper, spare = np.empty(n_arms), np.empty(n_arms), np.empty(n_arms)
     is_whole = len(narrow.rows.others) == len(state.rows.others)
     gaps = upper if is_whole else np.empty(n_arms)
+    law, tolerance = term_law(state), state.tolerance
     for arm in order:
         if n_open == 0 or free[arm] == math.inf:
             break
         q = point[arm]
-        if state.family == BERNOULLI and q < state.tolerance:  # below where f_i with a leader begins
+        if law.family == BERNOULLI and q < tolerance:  # below where f_i with a leader begins
             continue
         put_row(narrow, arm, lower, upper)
         if not is_whole:
@@ -133,13 +146,48 @@ def put_leader_bounds(
         kept = 0
         for number in range(n_open):
             leader = open_[number]
-            if leader != arm and gaps[leader] > state.tolerance * SETTLED:
-                gain = leader_gain(narrow, leader, q, lower[leader], upper[leader])
+            if leader != arm and gaps[leader] > tolerance * SETTLED:
+                seen = seen_of(narrow, leader)
+                gain = leader_gain(law, seen, q, lower[leader], upper[leader], tolerance)
                 bound[leader] = min(bound[leader], free[arm] + gain)
             if rounded(bound[leader]) > rounded(enough):
                 open_[kept] = leader
                 kept += 1
         n_open = kept
+
+
+@compiled
+def none_can_reach(state: Any, goal: float, rivals: Array, point: Array) -> bool:
+    """Say whether these rivals, with means at their `point`, leave every leader less evidence than `goal`.
+
+    False does not say that some leader has as much. Rows are whole, since narrow ones find less evidence.
+    """
+    n_arms = len(point)
+    open_, n_open = np.arange(n_arms), n_arms
+    lower, upper = np.empty(n_arms), np.empty(n_arms)
+    law, tolerance = term_law(state), state.tolerance
+    for arm in rivals:
+        q = point[arm]
+        if law.family == BERNOULLI and q < tolerance:  # below where f_i with a leader begins
+            continue
+        value = row_evidence(state, arm, NOBODY, 0.0, q)[0]
+        if not value + _SLACK * (1.0 + abs(value)) < goal:
+            continue
+        put_row(state, arm, lower, upper)
+        kept = 0
+        for number in range(n_open):
+            leader = open_[number]
+            bound = math.inf
+            if leader != arm and upper[leader] > tolerance * SETTLED:
+                seen = seen_of(state, leader)
+                bound = value + leader_gain(law, seen, q, lower[leader], upper[leader], tolerance)
+            if not bound + _SLACK * (1.0 + abs(bound)) < goal:
+                open_[kept] = leader
+                kept += 1
+        n_open = kept
+        if n_open == 0:
+            return True
+    return False
 
 
 @compiled
@@ -208,11 +256,17 @@ def put_evidence(
 
 
 class Named(NamedTuple):
-    """The leader, the certified evidence against every rival, and the evidence against the leader."""
+    """The leader, the certified evidence against every rival, and the evidence against the leader.
+
+    ``order`` are all arms in ascending order of the evidence against them without a leader, which is least at
+    their ``point``.
+    """
 
     leader: int
     evidence: Array
     own: float
+    order: Array
+    point: Array
 
 
 def name_leader(state: Any, most_terms: int = _MOST_TERMS, n_columns: int = _COLUMNS) -> Named:
@@ -230,4 +284,4 @@ def name_leader(state: Any, most_terms: int = _MOST_TERMS, n_columns: int = _COL
     order = np.argsort(free, kind="stable")
     leader = find_best_leader(state, narrow, order, free, point, _MOST_LEADERS)
     own = put_evidence(state, narrow, leader, point, evidence, _MOST_LEADERS)
-    return Named(leader, evidence, own)
+    return Named(leader, evidence, own, order, point)

@@ -157,9 +157,10 @@ def identified(
     tries = 0
     while True:
         counts[ready.arms], sums[ready.arms] = state.tallies.counts, state.tallies.sums
-        verdict = rule.judge(counts, sums)
-        if verdict.least >= goal or tries >= most:
-            return tries, float(gaps[verdict.arms[verdict.leader]])
+        if tries >= most or not rule.is_out_of_reach(counts, sums, goal):
+            verdict = rule.judge(counts, sums)
+            if verdict.least >= goal or tries >= most:
+                return tries, float(gaps[verdict.arms[verdict.leader]])
         more = min(max(tries // _CHECKS, 1), most - tries)
         player.play(world, totals, more)
         tries += more
