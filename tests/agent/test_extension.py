@@ -6,6 +6,7 @@ import pytest
 import lsdt
 from agent.examples import MEANS, NAMED, SIDE, goes_on_alike, played
 from lsdt.errors import InvalidInput
+from lsdt.side_information import Beaten, BeatenSource
 from lsdt.storage import open_store
 
 
@@ -173,3 +174,43 @@ def test_candidates_of_those_that_are_left_and_back():
     agent.reinstate("e")
     assert agent.arms_in_play == ["a", "e"]
     assert agent.to_frame().set_index("arm").plays["e"] == 1
+
+
+def beaten_side(*facts):
+    """Four drinks; a fact is (who is beaten, by whom), each enough by itself."""
+    drinks = ["tea", "mate", "cola", "juice"]
+    rows = sorted((drinks.index(arm), drinks.index(by)) for arm, by in facts)
+    arms, beaters = (np.array(column, np.int32) for column in zip(*rows, strict=True))
+    raters, evidence = np.full(len(rows), 90), np.full(len(rows), 9.0)
+    source = BeatenSource("betting", 0.05, 60.0, arms, beaters, raters, evidence)
+    return lsdt.SideInformation(4, arm_ids=drinks)._with_source(None, (), Beaten((source,)))
+
+
+def test_arms_come_back_when_all_that_beat_them_have_retired():
+    side = beaten_side(("mate", "tea"), ("cola", "tea"), ("cola", "juice"))
+    store = open_store("memory://")
+    agent = played(lsdt.Agent.open(store, "x", side, snapshot_every=0), 20)
+    assert agent.arms_in_play == ["tea", "juice"]
+    plays = agent.to_frame().plays.tolist()
+    agent.retire("tea")
+    assert agent.arms_in_play == ["mate", "juice"]  # cola is still beaten by juice
+    assert agent.to_frame().plays.tolist() == plays
+    agent.retire("juice")
+    assert agent.arms_in_play == ["mate", "cola"]
+    again = reopened(store, agent)
+    assert again.arms_in_play == ["mate", "cola"]
+    assert goes_on_alike(agent, again)
+    again.reinstate("tea")
+    assert again.arms_in_play == ["tea", "mate", "cola"]
+
+
+def test_the_last_arm_may_retire_if_others_come_back():
+    agent = lsdt.Agent(beaten_side(("mate", "tea"), ("cola", "tea"), ("juice", "tea"), ("juice", "mate")))
+    assert agent.arms_in_play == ["tea"]
+    agent.retire("tea")
+    assert agent.arms_in_play == ["mate", "cola"]
+    agent.retire("cola")
+    agent.retire("mate")
+    assert agent.arms_in_play == ["juice"]
+    with pytest.raises(InvalidInput, match="'juice' is the last arm in play"):
+        agent.retire("juice")

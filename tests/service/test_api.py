@@ -430,6 +430,19 @@ def test_experiments_of_files_and_logs(http):
         http.delete(f"/v1/experiments/{name}")
 
 
+DRINKS_OF_A_LOG = (("tea", 5), ("mate", 4), ("cola", 1))
+
+
+def test_a_retired_arm_no_longer_keeps_out_what_it_beat_in_a_log(http):
+    rows = [f"u{user},{drink},{stars}" for user in range(90) for drink, stars in DRINKS_OF_A_LOG]
+    log = "user,item,rating\n" + "\n".join(rows) + "\n"
+    made = http.post("/v1/experiments", json={"name": "log", "log": log})
+    assert made.json()["candidates"] == ["tea"]
+    assert http.post("/v1/experiments/log/retire", json={"arm": "tea"}).json() == {"done": True}
+    assert http.post("/v1/experiments/log/ask").json()["decisions"][0]["arm"] == "mate"
+    http.delete("/v1/experiments/log")
+
+
 @pytest.mark.parametrize(
     ("body", "status", "detail"),
     [

@@ -937,8 +937,10 @@ class Agent:
 
         `reinstate` brings it back; `extend`, with side information that lacks arms, retires many at once.
 
-        Candidates stay as they are: the arms that may be the best of all. That loses nothing while the best
-        arm stays. Where it may be the best one that goes, find the candidates of those that are left:
+        Arms that are out only because this one beat them in a log come back, as by `extend` (with a shared
+        log, use that). By relations candidates stay as they are: the arms that may be the best of all. That
+        loses nothing while the best arm stays. Where it may be the best one that goes, find the candidates of
+        those that are left:
 
         >>> import lsdt
         >>> side = lsdt.from_means([.1, .3, .5, .7, .9], epsilon=.25, arm_ids=list("abcde"))
@@ -960,6 +962,14 @@ class Agent:
                 raise InvalidInput(
                     f"the experiment is stopped with {arm!r}; stop it with another arm first, or resume it"
                 )
+            before = self._learner
+            after = None if self._journal.is_shared else extension.prepare_retirement(before, index)
+            if after is not None:
+                time = now()
+                event = Event(int(Kind.EXTEND), time)
+                if self._keeps:
+                    event = extension.extension_event(before, after, [], time)
+                self._record([event], after)
             if self._learner.is_last(index):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
             self._record([Event(_RETIRE, now(), -1, index, 1.0, signed)])

@@ -90,6 +90,28 @@ def prepare(learner: Learner, side: SideInformation) -> tuple[Learner, list[int]
     return after, gone
 
 
+def prepare_retirement(learner: Learner, arm: int) -> Learner | None:
+    """Return the learner with the arms that come into play when an arm retires; None if there are none.
+
+    A beaten arm is out because of the arms that beat it in a log. Once these have retired, it may be the best
+    of those that are left. Relations are facts about means, which still hold.
+    """
+    side = learner.side
+    if side.beaten is None:
+        return None
+    gone = np.zeros(side.n_arms, bool) if learner.retired is None else learner.retired.copy()
+    gone[arm] = True
+    beaten = side.beaten.without_beaters(gone)
+    out = np.zeros(side.n_arms, bool) if beaten is None else beaten.is_out(side.n_arms)
+    if not (side.beaten.is_out(side.n_arms) & ~out & ~gone).any():
+        return None
+    try:
+        after = extended(learner, side._with_source(side.scale, side.fingerprint, beaten), [])
+    except Unsupported:  # the policy cannot go on with other candidates, so these stay
+        return None
+    return after if set(after.in_play().tolist()) - set(learner.in_play().tolist()) else None
+
+
 def extended(learner: Learner, side: SideInformation, gone: list[int]) -> Learner:
     """Return a learner on `side` that knows what `learner` knows, with some arms retired."""
     places = places_of_arms(learner.side, side)

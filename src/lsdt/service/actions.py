@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
@@ -29,8 +30,18 @@ async def act(
 ) -> None:
     """Take an action, of `ACTIONS` or ``"set_tolerance"``, and wait until it is durable."""
     hosted.check_idle()
-    getattr(hosted.agent, action)(*given, reason=reason, by=caller.signature)
-    await service.commits.durable(hosted.agent)
+    agent, commits = hosted.agent, service.commits
+    take = partial(getattr(agent, action), *given, reason=reason, by=caller.signature)
+    if action == "retire" and agent.side.beaten is not None:  # finds candidates again, which may take long
+        hosted.busy = "is being extended"
+        try:
+            await commits.quiesce(agent)
+            await run_in_threadpool(take)
+        finally:
+            hosted.busy = ""
+    else:
+        take()
+    await commits.durable(agent)
 
 
 async def delete(service: Service, hosted: HostedExperiment, caller: Caller) -> None:

@@ -159,6 +159,12 @@ class Beaten:
             for source in self.sources
         )
 
+    def without_beaters(self, arms: NDArray[np.bool_]) -> Beaten | None:
+        """Return the facts but for those of some beaters, which are no longer there to be better."""
+        return self._kept(
+            source.select(~arms[source.beaters], np.arange(len(arms))) for source in self.sources
+        )
+
     def renumbered(self, numbers: NDArray[np.int64]) -> Beaten:
         """Return the facts about arms with other indices: arm i becomes arm ``numbers[i]``."""
         return Beaten(
