@@ -11,7 +11,7 @@ PIP := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check
 INSTALL = $(PIP) uv && $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python -e $(1) || $(PIP) -e $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test types suite test-thorough test-attack test-service test-lowest test-newest test-nojit test-ray test-spark docs dist bench format clean
+.PHONY: help run test types suite test-thorough test-attack test-service test-lowest test-newest test-nojit test-js test-ray test-spark docs dist bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -62,6 +62,11 @@ test-nojit: $(VENV)/test.stamp ## the kernels as plain Python: slow, but every i
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m 'not large' -W ignore::RuntimeWarning \
 		tests/candidates tests/side_information tests/policies
 
+# The newest patch of a compiler may reject what another accepts: package.json names one version.
+test-js: $(VENV)/test.stamp ## the TypeScript client: its types, strictly, and its tests in Node against a running service
+	cd clients/typescript && npm install --silent --no-audit --no-fund --no-package-lock && npm run --silent build
+	$(BIN)/python clients/typescript/test/with_service.py node --test --test-reporter=spec clients/typescript/build/test/client.test.js
+
 test-ray: ## a study and a candidate set on a local Ray cluster of two workers, in an environment of its own
 	$(PYTHON) -m venv .venv-ray
 	.venv-ray/bin/pip install --quiet --no-compile --disable-pip-version-check -e '.[test,ray]'
@@ -98,7 +103,7 @@ format: $(VENV)/test.stamp ## format the code and fix what the linter can
 	$(BIN)/ruff format .
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-dist .venv-lowest .venv-newest .venv-ray .venv-spark .venv-wheel build dist report report-quick report-full docs/_build docs/examples docs/reference/api .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-dist .venv-lowest .venv-newest .venv-ray .venv-spark .venv-wheel build dist report report-quick report-full docs/_build docs/examples docs/reference/api clients/typescript/build clients/typescript/node_modules .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -246,7 +246,7 @@ def test_a_receiver_that_is_dead_or_hangs_holds_nothing_up():
         silent.bind(("127.0.0.1", 0))
         silent.listen()  # takes connections, and never answers
         hangs = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        patient = Schedule(patience=60.0)
+        patient = Schedule(patience=3_600.0)
         with receiving() as receiver, serving("memory://", hangs, receiver.url, schedule=patient) as found:
             service, webhooks = found
             hosted = decided(service)
@@ -254,9 +254,7 @@ def test_a_receiver_that_is_dead_or_hangs_holds_nothing_up():
             assert receiver.wait(1) == ["stopping.reached"]
             assert hosted.agent.ask().number >= 0
             until(lambda: [each.queued for each in webhooks.listed()] == [1, 0])
-            began = time.monotonic()
-            webhooks.stop()
-            assert time.monotonic() - began < 30.0  # not the patience with the receiver
+            webhooks.stop()  # does not wait for the receiver
 
 
 def test_a_receiver_that_is_gone_is_sent_nothing_more(tmp_path):
