@@ -314,5 +314,5 @@ def test_more_may_not_wait_than_the_limit():
     arrays["waiting"] = np.concatenate([arrays["waiting"], places])
     arrays["waiting_rewards"] = np.concatenate([arrays["waiting_rewards"], np.zeros(n_more)])
     arrays["counts"] = arrays["counts"] + n_more
-    with pytest.raises(InvalidFile, match="waiting plays that cannot be"):
+    with pytest.raises(InvalidFile, match="impossible waiting plays"):
         lsdt.Agent.restore(closed(version, head, [list(each) for each in arrays.items()]))

@@ -87,7 +87,7 @@ _ONCE = (None,)
 
 
 def _checked_draws(propensity: Any) -> int:
-    """Return from how many draws a propensity is estimated."""
+    """Return the number of draws to estimate a propensity from."""
     whole = isinstance(propensity, (bool, np.bool_, int, np.integer))
     if not whole or not 0 <= propensity <= _MOST_DRAWS:
         raise InvalidInput(
@@ -140,7 +140,7 @@ _INTERRUPTED = AgentStatus(
 
 
 class Proposal(NamedTuple):
-    """An extension that was accepted: when, a mark of the side information to be, and the learner before."""
+    """An accepted extension: its time, a hash of the new side information, and the learner before it."""
 
     time: int
     mark: int
@@ -273,7 +273,7 @@ class Agent:
         return agent
 
     def forked(self) -> None:
-        """Go on in a forked child: an agent without a store is a copy, one with a store is refused."""
+        """Prepare for use in a forked child: an agent without a store is a copy; one with a store refuses."""
         self._lock, self._offline_lock = RLock(), RLock()  # threads of the parent may hold the others
         if self._keeps:
             self._status = AgentStatus("failed", FORKED)
@@ -400,22 +400,22 @@ class Agent:
 
     @property
     def n_told(self) -> int:
-        """How many rewards were learned, those that nobody asked for included."""
+        """The number of rewards learned, observed ones included."""
         return self._learner.n_told
 
     @property
     def n_asked(self) -> int:
-        """How many decisions were made."""
+        """The number of decisions."""
         return self._learner.n_asked
 
     @property
     def n_pending(self) -> int:
-        """How many decisions wait for their reward."""
+        """The number of pending decisions."""
         return len(self._learner.pending)
 
     @property
     def arms_in_play(self) -> list[ArmId]:
-        """The arms that the policy chooses from: what its offline step leaves, but for those retired."""
+        """The arms that the policy chooses from: its candidates, without retired arms."""
         learner = self._learner
         return [learner.side.label(arm) for arm in learner.in_play().tolist()]
 
@@ -554,7 +554,7 @@ class Agent:
             )
 
     def _ask_unit(self, unit: str, allowed: Any, n_draws: int) -> Decision:
-        """Return a decision on the arm that a unit has, or gets now."""
+        """Return a decision with the unit's arm, or assign one."""
         with self._lock:
             if self._status is not _OPEN:
                 self._refuse()
@@ -590,7 +590,7 @@ class Agent:
         return learner.decision(event, journal.epoch)
 
     def _unit_row(self, token: bytes) -> bytes | None:
-        """Return what is known of a unit; a service with a shared log asks the store when it writes."""
+        """Return the row of a unit; for services with a shared log, from the cache alone."""
         units = self._journal.units
         if isinstance(units, StoredUnits) and self._journal.is_shared and not self.autocommit:
             return units.cached(token)
@@ -604,7 +604,7 @@ class Agent:
         everything: NDArray[np.bool_] | None,
         n_draws: int,
     ) -> tuple[Event, bytes]:
-        """Return the ask of a unit, and what is to be known of the unit after it."""
+        """Return the ask event of a unit, and the unit's row after it."""
         learner, time = self._learner, now()
         known = None if row is None else assignment_of(row)
         if learner.halt is not None and known is not None and row is not None:  # it keeps the arm for later
@@ -726,7 +726,7 @@ class Agent:
                     self._not_pending(number, repeat)
 
     def _check_repeat(self, repeat: Any, words: tuple[str, ...]) -> None:
-        """Refuse unknown words, and to replace rewards where that was not agreed on."""
+        """Refuse unknown words, and replacing rewards without `replace_within`."""
         checked_word(repeat, "repeat", words)
         if repeat == "replace" and self._learner.revisions is None:
             raise Unsupported(
@@ -806,11 +806,11 @@ class Agent:
         return n_new, len(checked) - n_new
 
     def _is_open(self, number: int) -> bool:
-        """Return whether a decision waits for its reward, as far as is known here."""
+        """Return whether a decision is pending, as far as this agent has read the log."""
         return number in self._learner.pending and number not in self._journal.closing
 
     def _check_epochs(self, decisions: Sequence[Decision | int]) -> None:
-        """Refuse decisions that the log does not hold: their numbers may since stand for other arms."""
+        """Refuse decisions that are not in the log: their numbers may have been given again."""
         own = self._journal.epoch
         others = [each for each in decisions if isinstance(each, Decision) and each.epoch not in (own, None)]
         lost = self._unknown(others)
@@ -825,7 +825,7 @@ class Agent:
         return [each for each in decisions if epoch_of(each.number) != each.epoch]
 
     def _has_unread(self, decisions: Sequence[Decision | int]) -> bool:
-        """Return whether one of the numbers was never asked for, as far as the log was read."""
+        """Return whether any of the numbers is unknown in the log read so far."""
         numbers = (decision_key(each)[0] for each in decisions)
         return any(self._is_unknown(number) for number in numbers)
 
@@ -901,7 +901,7 @@ class Agent:
             return self._close(self._first(self._learner.pending.before(number), most), _CANCEL, None)
 
     def _first(self, numbers: Iterator[int], most: int | None) -> list[int]:
-        """Return the first of some decisions that are to be closed."""
+        """Return at most `most` of the numbers, without those that are being closed."""
         limit = None if most is None else checked_whole(most, "most", 1)
         closing = self._journal.closing
         return list(islice((number for number in numbers if number not in closing), limit))
@@ -925,7 +925,7 @@ class Agent:
             return self._close(self._first(self._learner.pending.older_than(limit), most), _EXPIRE, value)
 
     def _close(self, numbers: list[int], kind: int, reward: float | None) -> int:
-        """Close pending decisions, all in the same way; return how many."""
+        """Close pending decisions with one kind of event; return how many."""
         arm_of, data_of, time = self._learner.pending.arm, self._learner.end_data, now()
         events = [
             Event(kind, time, number, arm_of(number) or 0, reward, data_of(number)) for number in numbers
@@ -1146,7 +1146,7 @@ class Agent:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Let one thread change the agent, if it takes changes."""
+        """Hold the lock for a change; refuse if the agent takes none."""
         with self._lock:
             if self._status is not _OPEN:
                 self._refuse()
@@ -1154,7 +1154,7 @@ class Agent:
 
     @contextmanager
     def _changing_in_step(self) -> Iterator[None]:
-        """Let one thread make a change that others must not have made, and that the next decisions rest on.
+        """Hold the lock for a change that must rest on the newest state of a shared log.
 
         With a shared log, what others wrote is read first, and the change is written at once, also inside a
         group: it counts only when it is read back.
@@ -1176,7 +1176,7 @@ class Agent:
         raise StoreFailed(self._status.reason)
 
     def _accept(self, event: Event, after: Learner | None = None) -> None:
-        """Hand an event to the journal: the only place where an agent changes by itself."""
+        """Hand an event to the journal. Every change made by this agent goes through here."""
         self._status = _INTERRUPTED
         self._learner = self._journal.accept(self._learner, event, after)
         self._status = _OPEN
@@ -1197,7 +1197,7 @@ class Agent:
         return self._finish(events) if self._keeps else 0
 
     def _write(self) -> int:
-        """Write what was accepted, and read back what a shared log says of it."""
+        """Write accepted events; with a shared log, read them back."""
         self._status = _INTERRUPTED
         try:
             n_repeats = self._journal.write(self._learner)
@@ -1210,7 +1210,7 @@ class Agent:
         return n_repeats
 
     def refresh(self) -> None:
-        """Apply what others have written to a shared log since; without one there is nothing to do."""
+        """Apply new events of a shared log; do nothing without one."""
         with self._lock:
             if self._status not in (_OPEN, _FOLLOWING):
                 self._refuse()
@@ -1235,7 +1235,7 @@ class Agent:
                     self.on_applied(entries)
 
     def apply_entries(self, entries: Sequence[Entry]) -> None:
-        """Apply events that were read from a shared log, behind those applied before.
+        """Apply the next events of a shared log, read by the caller.
 
         For services, which read the logs of many agents at once.
         """
@@ -1275,7 +1275,7 @@ class Agent:
 
     @contextmanager
     def group(self) -> Iterator[None]:
-        """Keep everything inside at once: one wait for the disk instead of one a call.
+        """Write everything inside together: one wait for the disk instead of one per call.
 
         Nothing inside is sure to be kept before the end. Without a store it changes nothing.
 
@@ -1368,7 +1368,7 @@ class Agent:
             return explain_arm(self._learner, found, index)
 
     def candidates(self) -> CandidateSet | None:
-        """Return what the offline step of the policy left, with proofs; None where it takes none.
+        """Return the candidates of the policy's offline step, with proofs; None if it has none.
 
         Found when it is first asked for, and then kept: decisions do not need it.
         """
@@ -1534,7 +1534,7 @@ class Agent:
             return made
 
     def propose_extension(self, side: SideInformation) -> Proposal:
-        """Accept an extension; `extension_outcome` says what became of it.
+        """Accept an extension; `extension_outcome` returns its result.
 
         For services: with a shared log and without `autocommit`, that is known only when it was read back.
         """
@@ -1553,7 +1553,7 @@ class Agent:
             return Proposal(time, extension.side_mark(after.side), before)
 
     def extension_outcome(self, proposal: Proposal) -> Extension | None:
-        """Return what an extension changed; None while it is not applied.
+        """Return what an extension changed; None until it is applied.
 
         Of two agents that extend at the same time the first one does; the other is told to try again.
         """
@@ -1589,7 +1589,7 @@ class Agent:
 
     @classmethod
     def restore(cls, blob: bytes) -> Agent:
-        """Return the agent of a snapshot; what is damaged or unknown is refused.
+        """Return the agent of a snapshot; refuse damaged and unknown ones.
 
         Restore snapshots from trusted sources only: whoever can write one decides what the agent plays.
         """
@@ -1608,7 +1608,7 @@ class Agent:
         snapshot_every: int = EVERY,
         **options: Any,
     ) -> Agent:
-        """Return the agent of a name in a store: a new one, or the one that was there, where it was.
+        """Open an experiment in a store: create it, or go on where it stopped.
 
         Everything is in the store: side information, configuration, prior, extensions, and every ask and tell
         before the call returns. One that exists needs nothing but its name; what is given all the same must

@@ -103,7 +103,7 @@ class AskedOrder:
             self._first[arm] = number
 
     def close(self, number: int, arm: int, reward: float | None) -> None:
-        """Learn the reward of a decision, or that there will be none."""
+        """Close a decision, with its reward or None."""
         if self._first.get(arm) == number:
             if reward is not None:
                 self._count(arm, reward)
@@ -133,7 +133,7 @@ class AskedOrder:
                 self.cut_sums.setdefault(arm, []).append(total)
 
     def _advance(self, arm: int) -> None:
-        """Count what is known up to the next open decision."""
+        """Count rewards up to the next open decision."""
         queue, closed = self._behind[arm], self._closed
         count, total = self.counts[arm], self.sums[arm]
         while queue:
@@ -153,7 +153,7 @@ class AskedOrder:
             del self._behind[arm]
 
     def blocked(self) -> list[tuple[int, int, int]]:
-        """Return arms most of whose plays wait: arm, open decision, and plays behind it; most plays first.
+        """Return the blocked arms, with the open decision and the number of plays behind it, largest first.
 
         They are at least 100, and at least as many as those counted.
         """
@@ -186,7 +186,7 @@ class AskedOrder:
         return found + [Waiting(-1, number, early[number]) for number in sorted(early)]
 
     def wait(self, plays: Iterable[Waiting], is_open: Any) -> None:
-        """Take `waiting` back; `is_open` has the numbers of all open decisions."""
+        """Restore the output of `waiting`; `is_open` has the numbers of all open decisions."""
         inside = set()
         for arm, number, reward in plays:
             inside.add(number)

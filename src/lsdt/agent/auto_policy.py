@@ -1,4 +1,4 @@
-"""Which policy an agent uses when it is left to choose."""
+"""The policy that ``'auto'`` stands for."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def choose_policy(
     *,
     forgets: bool = False,
 ) -> tuple[Policy, str]:
-    """Return the policy, and why it was chosen; an offline step that it takes is left in `steps`.
+    """Return the policy and the reason for it; its offline step is cached in `steps`.
 
     With `forgets`, a policy that is chosen here can play on rewards that fade.
     """
@@ -55,12 +55,12 @@ def choose_policy(
 
 
 def with_remark(reason: str, remark: str) -> str:
-    """Return why there is this policy, and what users should know of how it plays here."""
+    """Return the reason for a policy, with a remark on how it plays here."""
     return f"{reason}; {remark}" if remark else reason
 
 
 def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> tuple[Policy, str]:
-    """Return what had the smallest regret in the contests of docs/paper/beyond.md, where it applies."""
+    """Return the applicable policy with the smallest regret in the contests of docs/paper/beyond.md."""
     kind = "complete" if side.is_complete else "partial"
     tail = rewards.tail
     if tail is not None and tail.b == 0.0:  # powers: no sigma bounds them, even where there is a variance
@@ -128,7 +128,7 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
 
 
 def _with_ranges_only(side: SideInformation, plain: str, steps: OfflineSteps) -> tuple[Policy, str]:
-    """Return what had the smallest regret on ranges in the part beyond-pairs-features of the report."""
+    """Return the policy with the smallest regret on ranges in the report's part beyond-pairs-features."""
     assert side.ranges is not None
     if not _contradicts_itself(side, steps):
         found = steps.of("propagation")

@@ -42,7 +42,7 @@ def encode_frame(magic: bytes, version: int, head: dict[str, Any], arrays: dict[
 
 @contextmanager
 def own_errors() -> Iterator[None]:
-    """Turn what Python says of contents that are none into an error about the snapshot."""
+    """Convert decoding errors into `InvalidFile`."""
     try:
         yield
     except LsdtError:

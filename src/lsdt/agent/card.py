@@ -1,4 +1,4 @@
-"""What a notebook shows of an agent, of the arm it recommends, and of whether it may stop."""
+"""Notebook cards for agents, recommendations and stopping."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FEW = 8  # rows of a table, by eye: a card should fit on a screen
 
 
 def agent_card(learner: Learner, lead: str) -> Html:
-    """Return what an agent has played, and the arms that it has played most."""
+    """Return the card of an agent: its tallies and its most played arms."""
     side, counts = learner.side, learner.counts
     n_played = int((counts[learner.arms] > 0).sum())
     retired = 0 if learner.retired is None else int(learner.retired[learner.arms].sum())
@@ -72,7 +72,7 @@ def agent_card(learner: Learner, lead: str) -> Html:
 
 
 def _largest(counts: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return the arms played most, the most first, none that was never played."""
+    """Return the most played arms, without unplayed ones."""
     few = min(most, len(counts))
     best = np.argpartition(counts, len(counts) - few)[len(counts) - few :]
     best = best[counts[best] > 0]

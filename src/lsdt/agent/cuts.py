@@ -34,7 +34,7 @@ def n_cuts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def places_of_cuts(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return after how many rewards each cut lies, by its number.
+    """Return the number of rewards before each cut, by the cut's number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Decisions: what an agent hands out, what it takes back, and what it still waits for."""
+"""Decisions, and those that are pending."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Pending:
         return (number for number, asked in self._times.items() if asked < time)
 
     def put(self, number: int, arm: int, time: int) -> None:
-        """Wait for the reward of a decision."""
+        """Add a pending decision."""
         if self._early and number in self._early:
             self._early.remove(number)
             return
@@ -170,13 +170,13 @@ class Pending:
         self._times[number] = time
 
     def reserve(self, event: Event) -> None:
-        """Wait for the reward of a decision that is not in the log yet."""
+        """Add a pending decision that is not in the log yet."""
         self.arms[event.number] = event.arm
         self._times[event.number] = event.time
         self.reserved[event.number] = event
 
     def release(self, number: int) -> None:
-        """Forget a decision that will never be in the log."""
+        """Remove a reserved decision that will not be written."""
         if self.reserved.pop(number, None) is not None:
             del self.arms[number], self._times[number]
 
@@ -189,7 +189,7 @@ class Pending:
         return self._times[number]
 
     def remove(self, number: int) -> None:
-        """Wait no longer."""
+        """Remove a decision that was closed."""
         if self.arms.pop(number, None) is None:
             self._early.add(number)
             return
@@ -203,7 +203,7 @@ class Pending:
         return self._early
 
     def remember_closed(self, numbers: Iterable[int]) -> None:
-        """Do not wait for these decisions when their asks are read."""
+        """Remember decisions that were closed before their asks were read."""
         self._early.update(numbers)
 
 
@@ -217,7 +217,7 @@ def decision_key(decision: Any) -> tuple[int, int | None]:
 
 
 def lost_decisions(decisions: Sequence[Any], words: Sequence[str]) -> LostDecision:
-    """Return the error for decisions that the log does not hold; `words` says what each is called."""
+    """Return the error for decisions that are not in the log; `words` has their names for the message."""
     few = ", ".join(words[:3]) + (f" and {len(words) - 3:,} more" if len(words) > 3 else "")
     were, rewards = ("was", "its reward") if len(words) == 1 else ("were", "their rewards")
     return LostDecision(

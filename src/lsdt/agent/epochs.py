@@ -43,7 +43,7 @@ class Epochs:
         self._epochs: list[int] = []
 
     def add(self, number: int, epoch: int) -> None:
-        """Note who asked a number for the first time."""
+        """Record the epoch of a number; the first one counts."""
         ends = self._ends
         if ends and number == ends[-1] and epoch == self._epochs[-1]:
             ends[-1] = number + 1
@@ -68,12 +68,12 @@ class Epochs:
         return new
 
     def to_array(self) -> NDArray[np.int64]:
-        """Return a row for every run: its first number, the one behind its last, and its epoch."""
+        """Return a row per run: first number, one past the last, epoch."""
         return np.ascontiguousarray(np.array([self._firsts, self._ends, self._epochs], np.int64).T)
 
 
 def epochs_of_array(rows: NDArray[np.int64], next_number: int) -> Epochs:
-    """Return epochs again, or refuse runs that overlap, or that end behind the next number."""
+    """Read `to_array` back; refuse runs that overlap or end after the next number."""
     firsts, ends, epochs = rows.T
     last = np.concatenate([[0], ends])
     if not ((firsts >= last[:-1]) & (firsts < ends)).all() or last[-1] > next_number:

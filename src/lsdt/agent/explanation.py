@@ -1,4 +1,4 @@
-"""Why an arm is played, or is not: what relations say of it, and what has become of it since."""
+"""Why an arm is played or not: by its relations, and by what happened since."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def offline_reason(
     side: SideInformation, policy: Policy, found: CandidateSet | None, arm: int
 ) -> Explanation:
-    """Return what the offline step of a policy says of an arm; `found` is None where it takes none."""
+    """Return the offline step's reason for an arm; `found` is None if the policy has no offline step."""
     if found is not None:
         return found.explain(side.label(arm))
     text = f"{policy.name} plays on all arms: nothing excludes one before it is tried"

@@ -1,4 +1,4 @@
-"""An agent that goes on with other side information.
+"""Continue an agent with other side information.
 
 `prepare` finds out what the agent would become, or why it cannot; `extension_event` is what goes into the
 log, and `apply_extension` makes the new learner of it again.
@@ -168,7 +168,7 @@ def side_mark(side: SideInformation) -> int:
 
 
 def places_of_arms(before: SideInformation, side: SideInformation) -> NDArray[np.int64]:
-    """Return where each arm of the agent is among those of `side`."""
+    """Return the index in `side` of each arm of the agent."""
     _check_ids(before, side)
     if side.arm_ids is None:
         return np.arange(before.n_arms)
@@ -241,7 +241,7 @@ def _relations_of(side: SideInformation, arms: NDArray[np.bool_], epsilon: float
 
 
 def changes(before: Learner, after: Learner) -> Extension:
-    """Say what is different."""
+    """Return the differences between two learners."""
     side = after.side
     known = set(before.side.arm_ids or range(before.side.n_arms))
     new = [arm for arm in side.arm_ids or range(side.n_arms) if arm not in known]

@@ -55,7 +55,7 @@ class HalfLife(NamedTuple):
         return max(1, round((1e6 if self.in_seconds else 1.0) * self.length / _STEPS))
 
     def share_left(self, n_steps: int) -> float:
-        """Return what is left of a reward after so many steps."""
+        """Return the remaining weight of a reward after a number of steps."""
         length = (1e6 if self.in_seconds else 1.0) * self.length
         return math.pow(2.0, -min(n_steps * self.step / length, 1000.0))
 
@@ -132,12 +132,12 @@ class Fading:
         return counts, self.left[1][arms] + (learner.sums[arms] - self.since[1][arms])
 
     def fade(self, learner: Learner, n_steps: int) -> None:
-        """Let everything count less."""
+        """Fade all tallies by a number of steps."""
         share = self.half_life.share_left(n_steps)
         self.keep(learner, [share * each for each in self.now(learner)])
 
     def keep(self, learner: Learner, left: list[NDArray[np.float64]]) -> None:
-        """Take these tallies for what is left of all that was learned so far."""
+        """Set the faded tallies of everything learned so far."""
         forgotten = left[0] < _LEAST
         for each in left:
             each[forgotten] = 0.0

@@ -1,4 +1,4 @@
-"""Where the events of an agent go, and when they change it.
+"""Journals: where an agent's events are written, and when they are applied.
 
     Journal         nothing is kept: an agent in memory
     LocalJournal    one writer: events are queued in order and applied at once, and answered when durable
@@ -85,7 +85,7 @@ class Journal:
         """Make sure that there are numbers for `n` decisions."""
 
     def accept(self, learner: Learner, event: Event, after: Learner | None = None) -> Learner:
-        """Take in an event, and return the learner after it; `after` is that one, if known already."""
+        """Accept an event, and return the learner after it (`after`, if already known)."""
         return learner.apply(event, self.epoch) if after is None else after
 
     def assign(self, note: UnitNote) -> None:
@@ -93,7 +93,7 @@ class Journal:
         self.units.put(note.token, note.value)
 
     def drain(self, learner: Learner) -> Batch:
-        """Return what is to be written, which from now on is the caller's to write."""
+        """Hand over everything queued; the caller must write it."""
         return Batch([], None)
 
     def write(self, learner: Learner) -> int:
@@ -106,7 +106,7 @@ class Journal:
         return snapshot.to_bytes(learner, self.units)
 
     def close(self, learner: Learner | None) -> None:
-        """Write what is left, with a last snapshot, and let the store go; without a learner only let go."""
+        """Write the rest with a last snapshot, and release the store; without a learner only release it."""
 
     def _give_back(self, store: Store) -> None:
         """Release the lease and close the store; if that is interrupted, `close` can be called again."""
@@ -155,7 +155,7 @@ class LocalJournal(Journal):
         self.units.queue(note)
 
     def drain(self, learner: Learner) -> Batch:
-        """Return what is queued, with a snapshot where one is due."""
+        """Return everything queued, with a snapshot if one is due."""
         events, taken, self._queue, self._taken = self._queue, self._taken, [], None
         units = self.units.take_queued() if self.units.queued else ()
         self._n_since += len(events)
@@ -168,20 +168,20 @@ class LocalJournal(Journal):
         return Batch(events, PendingSnapshot(event, blob, None), units)
 
     def write(self, learner: Learner) -> int:
-        """Write what is queued; an event that the log has already means that there is another writer."""
+        """Write everything queued. An event already in the log means that there is another writer."""
         lease = self._lease()
         insert_batch(lease, self.drain(learner))
         lease.store.commit()
         return 0
 
     def take_snapshot(self, learner: Learner) -> bytes:
-        """Return a snapshot; one is written next, of what is then the state."""
+        """Return a snapshot; the next write stores one of the state at that time."""
         blob = snapshot.to_bytes(learner)
         self._taken = len(self._queue), blob
         return blob
 
     def close(self, learner: Learner | None) -> None:
-        """Insert what is left, with a last snapshot, and give lease and store back.
+        """Insert the rest with a last snapshot, and release lease and store.
 
         The store commits when it is closed, or with what others write to it.
         """
@@ -239,7 +239,7 @@ class SharedJournal(Journal):
 
     @property
     def n_numbers(self) -> int:
-        """How many decisions can be made before more numbers have to be reserved."""
+        """The number of reserved numbers that are left."""
         return len(self._numbers)
 
     def add_numbers(self, first: int, n: int) -> None:
@@ -276,7 +276,7 @@ class SharedJournal(Journal):
         self._units.append(note)
 
     def settle_unit(self, token: bytes, value: bytes) -> None:
-        """Take what the store has of a unit for sure; nothing if it was erased just now."""
+        """Cache the stored row of a unit; an empty one means that it was erased just now."""
         if value:
             self.units.put(token, value)
         else:
@@ -294,7 +294,7 @@ class SharedJournal(Journal):
         return batch
 
     def write(self, learner: Learner) -> int:
-        """Write what is queued; which events are new is for the log to say."""
+        """Write everything queued; return how many events were in the log already."""
         lease, batch = self._lease(), self.drain(learner)
         with self.store.transaction():
             taken = insert_units(self.store, self.units.scope, batch.units)
@@ -306,7 +306,7 @@ class SharedJournal(Journal):
         return len(new) - n_new
 
     def take_snapshot(self, learner: Learner) -> bytes:
-        """Return what the log says up to the cursor, and write it next."""
+        """Return a snapshot of the state at the cursor, and write it next."""
         blob = snapshot.to_bytes(learner)
         if self.lease is not None:
             self._snapshot = PendingSnapshot(Event(int(Kind.SNAPSHOT), now()), blob, self.cursor.position)
@@ -316,7 +316,7 @@ class SharedJournal(Journal):
     # ---------------------------------------------------------------- reading back
 
     def read_back(self, learner: Learner, entries: Sequence[Entry]) -> Learner:
-        """Apply what was read from the log, and return the learner after it."""
+        """Apply events read from the log, and return the learner after them."""
         first = 0
         for at, entry in enumerate(entries):
             if self.closing and entry.kind in CLOSING:
@@ -335,15 +335,15 @@ class SharedJournal(Journal):
         return learner
 
     def read_new(self, *, wait: bool = False) -> Sequence[Entry]:
-        """Return some of what is new in the log; with `wait`, nothing only when all of ours was read."""
+        """Return a batch of new events. With `wait`, it is empty only if all of ours were read."""
         while True:
             (entries,) = self.store.read_new([self.cursor])
             if entries or not wait or not self._n_unread:
                 return entries
-            sleep(_PAUSE)  # an earlier transaction of somebody else is still open
+            sleep(_PAUSE)  # another writer's earlier transaction is still open
 
     def close(self, learner: Learner | None) -> None:
-        """Write what is left, with a last snapshot, and give lease and store back."""
+        """Write the rest with a last snapshot, and release lease and store."""
         try:
             if learner is not None and self.lease is not None:
                 if self._every and self._n_since:
@@ -381,7 +381,7 @@ def insert_batch(lease: Lease, batch: Batch, taken: Container[int] = ()) -> Sequ
 def insert_units(store: Store, scope: str, notes: Sequence[UnitNote]) -> dict[int, bytes]:
     """Insert the arms of units into the open transaction.
 
-    Returns what the store has of units that were assigned otherwise before, by the number of the decision.
+    Returns the stored rows of units that another replica assigned first, by the number of our decision.
     """
     if not notes:
         return {}

@@ -1,4 +1,4 @@
-"""What an agent has learned: the state of its policy, and what every arm paid.
+"""The learner: the state of the policy, and the tallies of every arm.
 
 `Learner.decide` chooses and changes nothing; `Learner.apply` is the only way the state changes, for an event
 that has just been decided and for one that is read from a log. So an agent that is restored by applying its
@@ -66,7 +66,7 @@ _REMARKS = (int(Kind.ERASE), int(Kind.CREATE))  # which change nothing that was 
 
 
 class PriorTallies(NamedTuple):
-    """What was known before the first decision: of every arm how many rewards, their sum and their squares'.
+    """Prior rewards by arm: their number, their sum, and the sum of their squares.
 
     The arrays are empty where nothing was known. ``mark`` is a checksum of the single rewards.
     """
@@ -93,7 +93,7 @@ NOTHING_KNOWN = PriorTallies(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), 0.
 
 
 def refuse_replacing(policy: Policy, forget: HalfLife | None) -> None:
-    """Refuse policies whose state cannot be made again from counts and sums, and rewards that fade."""
+    """Refuse `replace_within` for fading rewards and policies that cannot relearn from counts and sums."""
     if forget is not None:
         raise Unsupported("rewards that fade cannot be replaced: leave out forget or replace_within")
     if not policy.learns_from_sums or policy.why_no_prior:
@@ -273,7 +273,7 @@ class Learner:
         return self.arms if self.retired is None else self.arms[~self.retired[self.arms]]
 
     def local_index(self, arm: int) -> int:
-        """Return the policy's number of an arm; -1 if the policy does not play it."""
+        """Return the policy's index of an arm; -1 if the policy does not play it."""
         return arm if self._local is None else int(self._local[arm])
 
     # ---------------------------------------------------------------- deciding
@@ -347,7 +347,7 @@ class Learner:
         return everything is None or bool(everything[arm])
 
     def _chance_of(self, chances: NDArray[np.float64] | None, arm: int) -> float | None:
-        """Return how likely the policy is to choose an arm, of which it may play none."""
+        """Return the probability that the policy chooses an arm; 0 if it does not play it."""
         if chances is None:
             return None
         local = self.local_index(arm)
@@ -434,7 +434,7 @@ class Learner:
         return packed
 
     def _lead_ahead(self, event: Event) -> None:
-        """Let the state that runs ahead take a new decision into account."""
+        """Update the state ahead by a new decision."""
         packed = self._state_ahead()
         if packed is not self._ahead:
             self._ahead, self._ahead_mark, self._rebuilt = packed, self._mark(), None
@@ -445,7 +445,7 @@ class Learner:
             self.player.teach_one(packed, event.number, _TOSS, local, self._mean(event.arm))
 
     def _count_ask(self, packed: Packed, event: Event) -> None:
-        """Let a state of a policy that counts its asks know of one that it chose the arm of."""
+        """Update a state by an ask, for policies that count their asks."""
         local = self.local_index(event.arm)
         if local < 0 or is_forced(event.data):
             return
@@ -595,7 +595,7 @@ class Learner:
             self.apply(event_of(entry[3:]), entry[1])
 
     def _apply_at_once(self, entries: Sequence[Entry], n_changes: int) -> Sequence[Entry]:
-        """Apply events up to so many changes, without a state ahead; return those after them.
+        """Apply events up to `n_changes` changes without a state ahead; return the rest.
 
         Does what `apply` does, written out: a log of ten million events comes through here.
         """
@@ -659,13 +659,13 @@ class Learner:
     # ---------------------------------------------------------------- decisions that are not in the log yet
 
     def reserve_pending(self, event: Event) -> None:
-        """Take a decision into account that is not in the log yet: only the state ahead knows of it."""
+        """Add a decision that is not in the log yet; only the state ahead takes it into account."""
         if self.pending:
             self._lead_ahead(event)
         self.pending.reserve(event)
 
     def release_pending(self, numbers: Iterable[int]) -> None:
-        """Forget reserved decisions that will not be in the log."""
+        """Remove reserved decisions that will not be written."""
         for number in numbers:
             self.pending.release(number)
         self._forget_ahead()
@@ -684,7 +684,7 @@ class Learner:
         self.n_changes += 1
 
     def _advance(self, time: int) -> None:
-        """Let rewards fade, where a step is due at an event of this time."""
+        """Fade the rewards if a step is due at this time."""
         assert self.fading is not None
         n_steps = self.fading.take_steps(time, self.n_told)
         if n_steps:
@@ -692,7 +692,7 @@ class Learner:
             self._refill()
 
     def _refill(self) -> None:
-        """Let the policy start again from what is left of the rewards."""
+        """Refill the policy's state from the tallies."""
         counts, sums = self.tallies()
         self.policy.refill(self.player, self._start, counts[self.arms], sums[self.arms])
         self._forget_ahead()
@@ -700,12 +700,12 @@ class Learner:
     # ---------------------------------------------------------------- rewards that are not final
 
     def _open_later(self, number: int) -> None:
-        """Note that a decision does not count for guarantees, as its unit was there before."""
+        """Mark a pending decision whose unit has had one before: it does not count for guarantees."""
         if number in self.pending:  # else it was closed before its ask was read
             self.later.add(number)
 
     def _close(self, number: int, arm: int, reward: float | None, time: int, is_later: bool) -> None:
-        """Close a decision where not every reward counts for guarantees at once."""
+        """Close a decision if some rewards do not count for guarantees, or not yet."""
         if is_later:
             self.later.discard(number)
             if reward is not None and self.settled is None:
@@ -722,7 +722,7 @@ class Learner:
             self.settled.add(arm, reward)
 
     def _settle(self, time: int) -> None:
-        """Let rewards become final that can no longer be replaced at a time."""
+        """Count the rewards that can no longer be replaced at this time."""
         assert self.revisions is not None
         assert self.settled is not None
         for number, (arm, reward, _, counts) in self.revisions.take_due(time):
@@ -731,7 +731,7 @@ class Learner:
                 self.settled.add(arm, reward)
 
     def _replace(self, number: int, reward: float) -> None:
-        """Correct a reward, if that is still possible: every replica decides so by the times in the log."""
+        """Replace a reward if it is not final. That depends on times in the log, so replicas agree."""
         entries = {} if self.revisions is None else self.revisions.entries
         before = entries.get(number)
         if before is None:
@@ -800,20 +800,20 @@ class Learner:
         return found
 
     def end_data(self, number: int) -> bytes | None:
-        """Return the data of the end of a decision: a mark where it does not count for guarantees."""
+        """Return the data of a decision's closing event: a mark if it does not count for guarantees."""
         if number in self.later:
             return LATER_END
         reserved = self.pending.reserved.get(number)
         return LATER_END if reserved is not None and is_later(reserved.data) else None
 
     def since(self, number: int) -> int:
-        """Return when a decision was asked for, or told where its reward may still be replaced."""
+        """Return when a pending decision was asked, or when a replaceable reward was told."""
         if number in self.pending or self.revisions is None:
             return self.pending.time(number)
         return self.revisions.entries[number].time
 
     def _due(self) -> Iterable[tuple[int, RevisableReward]]:
-        """Return the rewards that are final by now, and that the next event will settle."""
+        """Return the rewards that are final now and not counted yet; the next event counts them."""
         return () if self.revisions is None else self.revisions.due(now())
 
     # ---------------------------------------------------------------- learning
@@ -863,7 +863,7 @@ class Learner:
         self.n_told += 1
 
     def learn_prior(self, prior: Any, weight: float) -> None:
-        """Learn what is known before the first decision."""
+        """Learn the prior."""
         if prior is None:
             if self.policy.prior_weight:
                 raise InvalidInput(
@@ -910,7 +910,7 @@ class Learner:
         steps: OfflineSteps | None = None,
         gone: Sequence[int] = (),
     ) -> Learner:
-        """Return a learner on other side information that knows the rewards this one knows.
+        """Return a learner on other side information with the same rewards.
 
         Arm i is arm ``places[i]`` of the new side information, whose arms `gone` retire. The state of a
         policy depends on rewards through counts and sums per arm, so learning these again loses only the
@@ -965,7 +965,7 @@ class Learner:
         return new
 
     def tally_delta(self) -> TallyDelta:
-        """Return what this learner was told, for others to learn; its prior is not in it."""
+        """Return the tallies for other agents to learn, without the prior."""
         tallies: list[NDArray[Any]] = [self.counts.copy(), self.sums.copy(), self.squares.copy()]
         left = [each.astype(np.float64) for each in tallies] if self.fading is None else self.fading.now(self)
         agents, settled = (self.identity, *self.merged), None
@@ -979,7 +979,7 @@ class Learner:
         return pending if self.left_open is None else pending + self.left_open
 
     def _absorb(self, delta: TallyDelta) -> None:
-        """Learn what other agents were told."""
+        """Add the tallies of other agents."""
         counts, sums, squares = delta.tallies
         left = None if self.fading is None else self.fading.now(self)
         sure_counts, sure_sums = (counts, sums) if delta.settled is None else delta.settled
@@ -1007,7 +1007,7 @@ class Learner:
         self._forget_ahead()
 
     def _learn_tallies(self, all_counts: NDArray[np.int64], all_sums: NDArray[np.float64]) -> None:
-        """Teach the policy rewards of which only count and sum are known: ones first, or all the mean."""
+        """Teach the policy from counts and sums: ones before zeros, or every reward at the mean."""
         counts, sums = all_counts[self.arms], all_sums[self.arms]
         are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
         ends = np.cumsum(counts)
@@ -1023,13 +1023,13 @@ class Learner:
     # ---------------------------------------------------------------- what the policy thinks
 
     def scores(self) -> NDArray[np.float64]:
-        """Return what the policy thinks of every arm; NaN for arms that it does not play."""
+        """Return the policy's score of every arm; NaN for arms that it does not play."""
         scores = np.full(self.side.n_arms, np.nan)
         scores[self.arms] = self.player.entries.scores(*self.player.packed, len(self.arms))
         return scores
 
     def state_now(self) -> Any:
-        """Return the policy's state as the next decision finds it: what is pending counts, epochs ended."""
+        """Return the policy's state for the next decision, with pending decisions taken into account."""
         packed = self._with_pending() if self.pending else self.player.packed.copy()
         if self._counts_asks:
             number = self.next_number

@@ -1,4 +1,4 @@
-"""Agents that learn from agents: who may be merged, and what they say together."""
+"""Merging agents: which may be merged, and their joint tallies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class RewardTally(NamedTuple):
-    """What an agent was told, of which arms, and what its rewards are like."""
+    """The tallies of an agent, with its arms and reward model."""
 
     side: SideInformation
     rewards: RewardModel
@@ -26,7 +26,7 @@ class RewardTally(NamedTuple):
 
 
 def checked_agents(others: Any, agent_class: type) -> list[RewardTally]:
-    """Return what the agents were told, given as agents or as their snapshots."""
+    """Return the tallies of agents, given as agents or snapshots."""
     listed = [others] if isinstance(others, (agent_class, bytes, bytearray)) else others
     try:
         agents = list(listed)
@@ -47,7 +47,7 @@ def checked_agents(others: Any, agent_class: type) -> list[RewardTally]:
 
 
 def joint_delta(learner: Learner, others: list[RewardTally]) -> TallyDelta:
-    """Return what other agents say together, in the numbers of this one's arms; refuse what does not fit."""
+    """Return the joint tallies of other agents by this agent's arms; refuse agents that do not fit."""
     policy = learner.policy
     if not policy.learns_from_sums or policy.why_no_prior:
         able = [name for name in BUILT_IN if _can_merge(name)]
@@ -101,7 +101,7 @@ def _law(rewards: RewardModel) -> str:
 
 
 def _places(theirs: SideInformation, mine: SideInformation) -> Any:
-    """Return where the arms of another agent are among this one's."""
+    """Return the index here of each arm of another agent."""
     if (theirs.arm_ids is None) != (mine.arm_ids is None):
         raise InvalidInput("agents that are merged must all have arm ids, or none of them")
     if theirs.arm_ids is None:

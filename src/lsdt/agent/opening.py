@@ -1,4 +1,4 @@
-"""An agent in a store: found by its name, made where there is none, restored from snapshot and log."""
+"""Open agents in a store: create them, or restore them from snapshot and log."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def ensure_experiment(
     side: SideInformation | None,
     make: Callable[[SideInformation], tuple[str, bytes]],
 ) -> None:
-    """Create an experiment, of the description and snapshot that `make` returns, unless there is one."""
+    """Create an experiment from `make()`, a description and a snapshot, unless it exists."""
     checked_name(name)
     if store.find(name) is not None:
         return
@@ -208,7 +208,7 @@ def _made_otherwise(name: str, word: str, made: str) -> InvalidInput:
 
 
 def _in_words(word: str, made: dict[str, Any]) -> str:
-    """Return an option of an agent as people read it."""
+    """Return an option as text for messages."""
     value = made[word]
     if word == "policy":
         return f"'auto', which chose {value['label']}" if made["auto"] else str(value["label"])

@@ -52,7 +52,7 @@ _ERRORS_APART = 3.0  # standard errors between two means that draws tell apart; 
 
 
 class Standing(NamedTuple):
-    """What is read of a learner, at once and in no time; it may go on learning while this is looked at.
+    """A copy of what estimates need of a learner, which may go on learning meanwhile.
 
     Attributes
     ----------
@@ -80,13 +80,13 @@ class Standing(NamedTuple):
     pending: Floats
 
     def with_pending(self, pending: Floats, reward: float) -> Standing:
-        """Return the same as if these pending decisions had been told this reward, 0 or 1."""
+        """Return a copy in which these pending decisions were told this reward, 0 or 1."""
         told = reward * pending
         return self._replace(counts=self.counts + pending, sums=self.sums + told, squares=self.squares + told)
 
 
 def standing_of(learner: Learner) -> Standing:
-    """Return what estimates rest on. The caller holds the learner meanwhile."""
+    """Copy what estimates need; the caller holds the learner's lock."""
     alive = learner.arms
     if learner.policy.eliminates:
         alive = alive[np.asarray(learner.state_now().alive) == 1]
@@ -448,7 +448,7 @@ _POSTERIORS_LOCK = Lock()
 
 
 def posterior_of(learner: Learner, standing: Standing) -> Posterior:
-    """Return what is known of all means; it takes a while, so the learner should not be held meanwhile."""
+    """Return estimates of all means. Slow: do not hold the learner's lock meanwhile."""
     kept = _posteriors_of(learner)
     found, pending = kept.find(standing), standing.pending
     if not pending.any():

@@ -1,4 +1,4 @@
-"""What an agent has learned, for people: a table of arms, and the arm to recommend."""
+"""The table of arms, and the arms to recommend."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Held(Protocol):
-    """An agent whose learner can be held: what takes long is computed after it was let go."""
+    """An agent whose learner can be locked for copying; slow work happens after that."""
 
     def held(self) -> AbstractContextManager[Learner]:
         """Keep other threads from changing the learner."""
@@ -263,7 +263,7 @@ def top_recommendation(agent: Held, top: int) -> TopRecommendation:
 
 
 def _by_mean(standing: Standing, found: Posterior) -> NDArray[np.int64]:
-    """Return the arms in play, the largest posterior mean first; those of which nothing is known last."""
+    """Return the arms in play by posterior mean, largest first; unknown ones last."""
     alive = standing.alive
     means = found.mean[alive]
     if standing.scores is not None:  # plain means say little under heavy tails
@@ -301,6 +301,6 @@ def recommendation(agent: Held, n_runners_up: int) -> Recommendation:
 
 
 def _called(learner: Learner, arm: ArmId) -> str:
-    """Return what people read: the title and the id, or the id alone."""
+    """Return an arm's title and id, or its id alone."""
     side = learner.side
     return repr(arm if side.titles is None else side.show(side.index(arm)))

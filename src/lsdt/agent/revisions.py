@@ -57,14 +57,14 @@ class Revisions:
         self.entries: dict[int, RevisableReward] = {}
 
     def due(self, time: int) -> Iterator[tuple[int, RevisableReward]]:
-        """Yield the first rewards that are final at a time: up to the first that is not."""
+        """Yield rewards that are final at a time, in the order told, up to the first that is not."""
         for number, entry in self.entries.items():
             if entry.time + self.within > time:
                 return
             yield number, entry
 
     def take_due(self, time: int) -> list[tuple[int, RevisableReward]]:
-        """Return the rewards that are final at a time, and forget them."""
+        """Remove and return the rewards that are final at a time."""
         found = list(self.due(time))
         for number, _ in found:
             del self.entries[number]

@@ -179,7 +179,7 @@ def model_as_data(model: RewardModel) -> dict[str, Any]:
 
 
 def model_of_data(data: dict[str, Any]) -> RewardModel:
-    """Return it again."""
+    """Return a reward model from plain data."""
     if data["family"] not in ("bernoulli", "gaussian"):
         raise InvalidFile(f"rewards are 'bernoulli' or 'gaussian'; got {data['family']!r}")
     tail = None
@@ -194,7 +194,7 @@ def model_of_data(data: dict[str, Any]) -> RewardModel:
 
 
 def policy_of_data(data: dict[str, Any]) -> Policy:
-    """Return the policy again."""
+    """Return a policy from plain data."""
     weight = data.get("prior_weight")
     return Policy(data["name"], on=data["on"], label=data["label"], prior_weight=weight, **data["parameters"])
 
@@ -268,7 +268,7 @@ def _learner(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Learner:
 
 
 def _whole(head: dict[str, Any], name: str) -> int:
-    """Return something that was counted."""
+    """Return a count of the head."""
     value = head[name]
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_ROUNDS:
         raise InvalidFile(f"{name!r} of the snapshot must be a whole number from 0 on; got {value!r}")
@@ -278,7 +278,7 @@ def _whole(head: dict[str, Any], name: str) -> int:
 def _tallies(
     arrays: dict[str, NDArray[Any]], prefix: str, learner: Learner
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return how many rewards every arm has, their sums, and those of their squares."""
+    """Return each arm's number of rewards, their sum, and the sum of their squares."""
     size = (learner.side.n_arms,)
     counts = exact_array(arrays, f"{prefix}counts", np.int64, size).copy()
     sums = exact_array(arrays, f"{prefix}sums", np.float64, size).copy()
@@ -287,7 +287,7 @@ def _tallies(
     fits = (counts >= 0) & (counts <= MOST_ROUNDS) & (sums >= low * counts) & (sums <= high * counts)
     fits &= (squares >= 0.0) & (squares <= high**2 * counts)
     if not fits.all():
-        raise InvalidFile("this snapshot counts rewards that cannot be")
+        raise InvalidFile("this snapshot counts impossible rewards")
     return counts, sums, squares
 
 
@@ -309,7 +309,7 @@ def _retired(arrays: dict[str, NDArray[Any]], learner: Learner) -> NDArray[np.bo
         return None
     gone = exact_array(arrays, "retired", np.int64, (None,))
     if not ((gone >= 0) & (gone < learner.side.n_arms)).all():
-        raise InvalidFile("this snapshot retires arms that there are not")
+        raise InvalidFile("this snapshot retires unknown arms")
     flags = np.zeros(learner.side.n_arms, bool)
     flags[gone] = True
     if flags[learner.arms].all():
@@ -348,7 +348,7 @@ def _halt(head: dict[str, Any], side: SideInformation) -> Halt | None:
 
 
 def _take_settled(arrays: dict[str, NDArray[Any]], learner: Learner) -> None:
-    """Give a learner back the rewards that count for guarantees, and those that may be replaced."""
+    """Restore the rewards that count for guarantees, and those that may be replaced."""
     low, high = _range_of_rewards(learner)
     if "settled_counts" in arrays:
         size = (learner.side.n_arms,)
@@ -387,14 +387,14 @@ def _open_in_order(learner: Learner) -> dict[int, int]:
 
 
 def _take_order(arrays: dict[str, NDArray[Any]], learner: Learner) -> None:
-    """Give a learner back its rewards in the order asked."""
+    """Restore the rewards in the order asked."""
     order, own, size = learner.order, learner.counts, (learner.side.n_arms,)
     if "other_counts" in arrays:
         others = exact_array(arrays, "other_counts", np.int64, size).copy()
         learner.others = others, exact_array(arrays, "other_sums", np.float64, size).copy()
         own = own - others
         if (others < 0).any() or not np.isfinite(learner.others[1]).all():
-            raise InvalidFile("this snapshot merges rewards that cannot be")
+            raise InvalidFile("this snapshot merges impossible rewards")
     counts = exact_array(arrays, "ordered_counts", np.int64, size)
     sums = exact_array(arrays, "ordered_sums", np.float64, size)
     waiting = _waiting(arrays, learner)
@@ -414,7 +414,7 @@ def _range_of_rewards(learner: Learner) -> tuple[float, float]:
 
 
 def _waiting(arrays: dict[str, NDArray[Any]], learner: Learner) -> list[Waiting]:
-    """Return the plays that wait for the first open decision of their arm, which stands before them."""
+    """Return the plays that wait behind their arm's first open decision, each after it."""
     places = exact_array(arrays, "waiting", np.int64, (None, 2))
     rewards = exact_array(arrays, "waiting_rewards", np.float64, (len(places),))
     columns = (places[:, 0].tolist(), places[:, 1].tolist(), rewards.tolist())
@@ -435,7 +435,7 @@ def _waiting(arrays: dict[str, NDArray[Any]], learner: Learner) -> list[Waiting]
             fits &= last < arm < learner.side.n_arms and pending.get(number) == arm and not is_known
             last, n_behind = arm, 0
     if not fits:
-        raise InvalidFile("this snapshot has waiting plays that cannot be")
+        raise InvalidFile("this snapshot has impossible waiting plays")
     return plays
 
 
@@ -465,7 +465,7 @@ def _half_life(head: dict[str, Any]) -> HalfLife | None:
 
 
 def _take_fading(head: dict[str, Any], arrays: dict[str, NDArray[Any]], learner: Learner) -> None:
-    """Give a learner back what is left of its rewards."""
+    """Restore fading tallies."""
     fading, size = learner.fading, (learner.side.n_arms,)
     if fading is None:
         return
@@ -476,7 +476,7 @@ def _take_fading(head: dict[str, Any], arrays: dict[str, NDArray[Any]], learner:
     fits = (left[0] >= 0.0) & (left[0] <= MOST_ROUNDS) & (since[0] >= 0.0) & (since[0] <= learner.counts)
     clock = head["forget"][2]
     if not fits.all() or not all(np.isfinite(each).all() for each in (*left, *since)):
-        raise InvalidFile("this snapshot has rewards left that cannot be")
+        raise InvalidFile("this snapshot contains impossible faded tallies")
     if isinstance(clock, bool) or not isinstance(clock, int) or not -1 <= clock <= 2**62:
         raise InvalidFile(f"the clock of the snapshot is a whole number; got {clock!r}")
     fading.left, fading.since, fading.clock = left, since, clock

@@ -32,7 +32,7 @@ _MOST_OPEN = 0.05
 
 
 class _Rules:
-    """The rules of a learner: bounds among the candidates take a while, and stay the same."""
+    """Cached stopping rules of a learner: bounds among candidates are slow to compute."""
 
     def __init__(self) -> None:
         self._made: dict[float | None, StoppingRule] = {}
@@ -60,7 +60,7 @@ _RULES_LOCK = Lock()
 
 
 def _forget_rules() -> None:
-    """Make rules again in a forked child: a thread of the parent may hold their locks."""
+    """Drop cached rules in a forked child: a thread of the parent may hold their locks."""
     global _RULES_LOCK
     _RULES_LOCK = Lock()
     _RULES.clear()
@@ -288,7 +288,7 @@ class Stopping:
 
 
 def likely_tallies(learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return counts and sums as they will be, about, when pending decisions are told.
+    """Return a guess of counts and sums after all pending decisions are told.
 
     An arm is taken to pay what it paid before its first open decision. All rewards told are too good a guide:
     clicks are told at once, and their absence later. Where no reward comes before it, pending decisions count
@@ -348,7 +348,7 @@ def _checked(
     delta: float,
     tolerance: float | None,
 ) -> tuple[float, float, _Rules]:
-    """Return the level, the tolerance and the rules of a learner, or say why it is never known."""
+    """Return level, tolerance and rules of a learner; raise if the best arm can never be known."""
     if learner.fading is not None:
         raise Unsupported(
             "which arm is the best is known for good only where means stay as they are, and this agent "

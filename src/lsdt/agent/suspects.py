@@ -185,7 +185,7 @@ def _least_apart(
 
 
 def freed_arms(rows: RelationRows, a: int, b: int, similar: bool) -> list[int]:
-    """Return the arms that the triangle rule excludes by this relation and by nothing else."""
+    """Return the arms that the triangle rule excludes only because of this relation."""
     near = {arm: _row(rows, arm, 1) for arm in (a, b)}
     affected = (a, b) if similar else tuple(sorted(near[a] & near[b]))
     freed = []

@@ -1,4 +1,4 @@
-"""Rewards that one agent was told, for another to learn: summed, checked, and kept in a log."""
+"""Tallies of one agent for another to learn: checked, and stored in a log."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class UnitNote(NamedTuple):
 
 
 def assignment_of(value: bytes) -> Assignment:
-    """Return the assignment of a note."""
+    """Read a row back."""
     try:
         number, time, share = _ROW.unpack_from(value)
         return Assignment(_arm_id(value[_ROW.size :]), number, time, None if share != share else share)
@@ -109,7 +109,7 @@ class UnitTable:
     Attributes
     ----------
     rows : dict
-        What is known of every unit, as bytes, by its hash.
+        The row of every unit, as bytes, by its hash.
     """
 
     def __init__(self, key: bytes | None = None) -> None:
@@ -126,20 +126,20 @@ class UnitTable:
         return hasher.digest()
 
     def find(self, token: bytes) -> bytes | None:
-        """Return what is known of a unit."""
+        """Return the row of a unit; None if it is new."""
         return self.rows.get(token)
 
     def put(self, token: bytes, value: bytes) -> None:
-        """Remember the arm of a unit."""
+        """Store the row of a unit."""
         self.rows[token] = value
 
     def erase(self, token: bytes) -> bytes | None:
-        """Forget a unit, and return what was known of it."""
+        """Remove a unit; return its row."""
         return self.rows.pop(token, None)
 
 
 class StoredUnits(UnitTable):
-    """The units of an agent in a store, of which the last ones asked for are kept in memory.
+    """The units of an agent in a store, with a cache of those asked for last.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ class StoredUnits(UnitTable):
         return self._key
 
     def find(self, token: bytes) -> bytes | None:
-        """Return what is known of a unit, here or in the store."""
+        """Return the row of a unit from the cache or the store."""
         known = self.rows.get(token)
         if known is not None:
             self.rows.move_to_end(token)
@@ -186,11 +186,11 @@ class StoredUnits(UnitTable):
         return known
 
     def cached(self, token: bytes) -> bytes | None:
-        """Return what is known of a unit in memory."""
+        """Return the cached row of a unit."""
         return self.rows.get(token)
 
     def put(self, token: bytes, value: bytes) -> None:
-        """Remember the arm of a unit; forget the one that was asked for longest ago."""
+        """Cache the row of a unit; evict the one that was used longest ago."""
         self.drop(token)
         self.rows[token] = value
         self._by_number[_ROW.unpack_from(value)[0]] = token
@@ -198,7 +198,7 @@ class StoredUnits(UnitTable):
             self.drop(next(iter(self.rows)))
 
     def erase(self, token: bytes) -> bytes | None:
-        """Remove a unit from the store and from memory, and return what was known of it."""
+        """Remove a unit from the store and the cache; return its row."""
         known = self.find(token)
         self.drop(token)
         self.queued.pop(token, None)
@@ -207,7 +207,7 @@ class StoredUnits(UnitTable):
         return known
 
     def drop(self, token: bytes) -> None:
-        """Forget a unit here; the store is asked again."""
+        """Remove a unit from the cache."""
         value = self.rows.pop(token, None)
         if value is not None:
             self._by_number.pop(_ROW.unpack_from(value)[0], None)
@@ -224,7 +224,7 @@ class StoredUnits(UnitTable):
         return notes
 
     def drop_erased(self, number: int) -> None:
-        """Forget the unit with this first decision, which another replica erased."""
+        """Remove the unit with this first decision from the cache: another replica erased it."""
         token = self._by_number.get(number)
         if token is not None:
             self.drop(token)
