@@ -11,7 +11,11 @@ PIP := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check
 INSTALL = $(PIP) uv && $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python -e $(1) || $(PIP) -e $(1)
 
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help run test types suite test-thorough test-attack test-service test-lowest test-newest test-nojit test-js test-ray test-spark docs dist bench format clean
+=======
+.PHONY: help run test types suite test-thorough test-attack test-service test-axe test-lowest test-newest test-nojit test-ray test-spark docs dist bench format clean
+>>>>>>> c6786cc0 (Pages: who did what to an experiment in one list, a pause or stop in front; attacks with forged requests; make test-axe)
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -44,6 +48,11 @@ test-attack: $(VENV)/test.stamp ## kills, damaged files, bad input, races, a ful
 KILLS ?= 50
 test-service: $(VENV)/test.stamp ## the service and its database killed 50 times each, syncs, an hour of load: two hours (options: SECONDS=60 KILLS=5)
 	$(BIN)/python tests/service/endurance.py --kills $(KILLS) --seconds $(if $(filter file,$(origin SECONDS)),3600,$(SECONDS)) --seed $(SEED)
+
+# Needs npm and Chromium; ARGS="--pictures FOLDER" keeps pictures of the pages.
+test-axe: $(VENV)/test.stamp ## every page of the service in Chromium, looked at by axe-core from the npm registry
+	npm install --silent --no-save --prefix $(VENV)/axe axe-core
+	PYTHONPATH=src:tests $(BIN)/python tests/service/axe.py $(VENV)/axe/node_modules/axe-core/axe.min.js $(ARGS)
 
 test-lowest: ## the tests against the oldest versions that are allowed, in an environment of their own
 	$(PYTHON) -m venv .venv-lowest

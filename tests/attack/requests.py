@@ -5,6 +5,8 @@ the service. Beyond that:
 
 - a request with a sign of a proxy, a foreign host or a foreign page gets nothing from a service without keys;
 - a key of one experiment reads nothing of another one, and no caller gets anything without a key;
+- a browser that has signed in changes nothing without a page of ours: a missing or foreign token, another
+  origin, the session of a reader, one that has ended, two sessions at once, a form of megabytes;
 - a head of 65,536 bytes is answered, and one of one byte more refused, however the bytes come;
 - files that stand for gigabytes, or hold a field without end, are refused.
 """
@@ -16,11 +18,13 @@ import io
 import json
 import logging
 import random
+import re
 import socket
 import time
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
 
+import httpx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -40,8 +44,8 @@ _ODD = (
     "", " ", "0", "-1", "1e308", "nan", "\t", "%", "%00", "%zz", "%ff%fe", "%2e%2e%2f", "..", "a%0d%0ab: c",
     "\x7f", "é", "ÿ", "[", "]", "[x]", "//", "http://[x]", "http://[", "x" * 3_000, "9" * 30,
     "bytes=0-0," * 500, "{}", "null", "*/*;q=" * 200, "gzip;q=x", "chunked, chunked", "identity",
-    "100-continue", "lsdt_key=", "Bearer", "Bearer ", "Bearer lsdt__", "Bearer lsdt_0_é", "Basic x", "W/\"",
-    "Thu, 01 Jan", "127.0.0.1:99999999", "[::1]:8900]",
+    "100-continue", "lsdt_session=", "Bearer", "Bearer ", "Bearer lsdt__", "Bearer lsdt_0_é", "Basic x",
+    "W/\"", "Thu, 01 Jan", "127.0.0.1:99999999", "[::1]:8900]",
 )  # fmt: skip
 _HEADERS = (
     "Host", "Origin", "Authorization", "Cookie", "Content-Type", "Content-Length", "Transfer-Encoding",
@@ -127,11 +131,28 @@ def _services() -> Iterator[tuple[dict[str, str], dict[str, str], list[str]]]:
             full = add_key(store, "admin")[0]
             with lsdt.Client(second, full) as client:  # the service looks for keys now
                 keys = {role: client.add_key(role, "mine")["key"] for role in ("read", "decide", "admin")}
+            _sign_in(second, {**keys, "other": full, "ended": full})
             handler.errors.clear()
             yield {"open": first, "guarded": second}, keys, handler.errors
     finally:
         log.removeHandler(handler)
         log.propagate = before
+
+
+_SESSIONS: dict[str, tuple[str, str]] = {}  # of the guarded service: cookies, and the tokens of their forms
+
+
+def _sign_in(url: str, keys: dict[str, str]) -> None:
+    """Sign in from a browser with each key, and out again with the last."""
+    for name, key in keys.items():
+        with httpx.Client(base_url=url, headers={"origin": url}) as http:
+            entered = http.post("/login", data={"key": key})
+            found = re.search(r'name="token" value="(\w+)"', http.get("/experiments/mine").text)
+            assert entered.status_code == 303
+            assert found
+            _SESSIONS[name] = http.cookies["lsdt_session"], found[1]
+            if name == "ended":
+                assert http.post("/logout", data={"token": found[1]}).status_code == 303
 
 
 class _Errors(logging.Handler):
@@ -271,7 +292,7 @@ def _trespass(rng: random.Random, keys: dict[str, str]) -> Case:
     body = rng.choice(_BODIES)
     lines = ["Host: localhost", f"Content-Length: {len(body)}"]
     if key:
-        lines.append(f"{rng.choice(('Authorization: Bearer ', 'Cookie: lsdt_key='))}{key}")
+        lines.append(f"{rng.choice(('Authorization: Bearer ', 'Cookie: lsdt_session='))}{key}")
 
     def forbidden(answer: bytes) -> bool:
         return answer[9:12] not in (b"401", b"403", b"303", b"400", b"404", b"405", b"")
@@ -323,4 +344,47 @@ def _large_file(rng: random.Random, keys: dict[str, str]) -> Case:
     )
 
 
-_MAKERS = (_nonsense,) * 6 + (_foreign, _trespass, _trespass, _long_head, _large_file)
+_FORMS = (
+    *(f"/experiments/mine/manage/{word}" for word in (
+        "pause", "resume", "stop", "retire", "reinstate", "tolerance", "delete",
+    )),
+    "/new", "/v1/experiments", "/v1/experiments/mine/pause", "/v1/experiments/mine/stop",
+    "/v1/experiments/mine/ask",
+)  # fmt: skip
+_EVIL = "%22%3E%3Cscript%3Ealert(1)%3C/script%3E"
+
+
+def _forged(rng: random.Random, keys: dict[str, str]) -> Case:
+    """A request with a session that none of our pages sent, or that its key does not allow."""
+    session, token = _SESSIONS["admin"]
+    site, path = rng.choice(("Origin: http://localhost", "Sec-Fetch-Site: same-origin")), rng.choice(_FORMS)
+    kind = rng.choice(("role", "site", "ended", "two", "long", "token"))
+    if kind == "role":  # a page of ours has sent it
+        session, token = _SESSIONS["read"]
+    elif kind == "site":
+        signs = ("Origin: http://evil.example", "Origin: null", "Sec-Fetch-Site: cross-site", "X: y")
+        site = rng.choice((*signs, "Sec-Fetch-Site: same-site"))
+    elif kind == "ended":
+        session, token = _SESSIONS["ended"]
+    elif kind == "two":
+        session += f"; lsdt_session={_SESSIONS['other'][0]}"
+    elif kind == "token":
+        token = rng.choice(("", "x", token[:-1], _SESSIONS["other"][1], rng.choice(_ODD)))
+    body = f"token={token}&arm={rng.choice(('tea', _EVIL))}&name=mine&step=make&arms=a%0Ab&reason={_EVIL}"
+    body += "&x=" + "x" * 5_000_000 if kind == "long" else ""
+    sent = body.encode("utf-8", "replace")
+    lines = ["Host: localhost", site, f"Cookie: lsdt_session={session}", f"Content-Length: {len(sent)}"]
+    lines += ["Content-Type: application/x-www-form-urlencoded"]
+    if token.isalnum() and token.isascii():
+        lines.append(f"X-Lsdt-Token: {token}")
+
+    def forbidden(answer: bytes) -> bool:
+        to_login = b" 303 " in answer[:14] and b"location: /login" in answer.lower()
+        is_json = kind == "long" and path.startswith("/v1")  # which it is not
+        refused = answer[9:12] in (b"400", b"401", b"403", b"413", b"")
+        return not (refused or to_login or (is_json and b" 422 " in answer[:14])) or b"<script>al" in answer
+
+    return Case("guarded", _request("POST", path, lines, sent), forbidden, f"forged: {kind}")
+
+
+_MAKERS = (_nonsense,) * 6 + (_foreign, _trespass, _trespass, _long_head, _large_file, _forged, _forged)

@@ -1,6 +1,6 @@
 """Pages for those who see little, or use no mouse: contrast, labels, headings, what can be reached by keys.
 
-Checked without a browser. axe-core found nothing else in Chromium, light and dark, wide and narrow.
+Checked without a browser. `make test-axe` looks at the pages with axe-core in Chromium.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import lsdt
 from lsdt.service.app import create_app
 from lsdt.service.hosting import Service
 from lsdt.service.keys import add_key, remove_key
+from lsdt.service.server import in_background
 from lsdt.service.sessions import SCOPE, Sessions
 from lsdt.service.settings import Settings
 from lsdt.storage import open_store
@@ -210,7 +211,7 @@ def test_an_operator_pauses_stops_resumes_retires_and_the_log_says_who(service):
     assert hosted.agent.status.name == "open"  # to look at a page changes nothing
     done = browser.post(f"{DRINKS}/manage/pause", {"reason": " wrong\tprices "})
     assert (done.status_code, done.headers["location"]) == (303, f"{DRINKS}/manage?done=pause")
-    assert "Done: Pause" in browser.get(done.headers["location"]).text
+    assert "It is paused." in browser.get(done.headers["location"]).text
     assert hosted.agent.status.reason.endswith(f"by {who}: wrong prices")
     assert "paused since" in browser.get(DRINKS).text
     confirm = browser.get(f"{DRINKS}/manage/stop?arm=juice").text
@@ -235,6 +236,13 @@ def test_an_operator_pauses_stops_resumes_retires_and_the_log_says_who(service):
     ]
     log = browser.get(f"{DRINKS}/log").text
     assert log.count(who) == 7
+    api = {"json": {"rewards": 150 * [{"arm": "tea", "reward": 0}]}, "headers": {"origin": BASE}}
+    api["headers"]["x-lsdt-token"] = browser.token(f"{DRINKS}/manage/pause")
+    assert browser.send("POST", f"/v1{DRINKS}/observe", **api).status_code == 200
+    assert who not in browser.get(f"{DRINKS}/log?after=20").text
+    actions = browser.get(f"{DRINKS}/log?show=actions").text
+    assert actions.count(who) == 7
+    assert "observe" not in actions
     for page in ("", "/log", "/manage", "/arms"):
         assert "<script>alert" not in browser.get(DRINKS + page).text
 
@@ -328,6 +336,22 @@ def test_forged_requests_change_nothing(service):
     good = {"origin": BASE, "sec-fetch-site": "same-origin"}
     assert browser.send("POST", api, json={}, headers=good | {"x-lsdt-token": token}).status_code == 200
     assert browser.send("POST", pause, data={"token": token}, headers=good).status_code == 303
+
+
+def test_decisions_with_a_session_need_a_page_of_ours_too(tmp_path):
+    """They do not pass through the framework."""
+    store = f"sqlite:///{tmp_path}/x.db"
+    with open_store(store) as opened:
+        key, _ = add_key(opened, "admin")
+    with in_background(store) as url, httpx.Client(base_url=url, headers={"origin": url}) as http:
+        lsdt.Client.open(url, "drinks", side=lsdt.SideInformation(2), key=key, policy="ucb1").close()
+        assert http.post("/login", data={"key": key}).status_code == 303
+        token = re.search(r'name="token" value="(\w+)"', http.get("/").text)[1]
+        statuses = [
+            http.post(f"/v1{DRINKS}/ask", json={}, headers=headers).status_code
+            for headers in ({}, {"x-lsdt-token": "x"}, {"x-lsdt-token": token}, {"origin": "null"})
+        ]
+        assert statuses == [403, 403, 200, 403]
 
 
 def test_without_keys_this_machine_may_do_everything_and_forms_have_a_token(service):

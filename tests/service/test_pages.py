@@ -459,7 +459,7 @@ def test_a_browser_signs_in_pauses_with_the_keyboard_alone_and_signs_out(tmp_pat
     side = lsdt.SideInformation(2)
     with in_background(store) as url, lsdt.Client.open(url, "drinks", side=side, key=key) as agent:
         page.open(f"{url}/experiments/drinks/manage/pause")
-        page.wait("location.pathname === '/login' && document.getElementById('key') !== null")
+        page.wait("location.pathname === '/login' && document.activeElement?.id === 'key'")
         page.type(key)  # the field has the focus
         page.press("Enter")
         page.wait("document.getElementById('reason') !== null")

@@ -304,7 +304,8 @@ class Guard:
                 f"{what}; send 'Authorization: Bearer KEY' (lsdt keys add makes one)",
                 {"www-authenticate": "Bearer"},
             )
-        if head.key is None and scope["method"] not in _SAFE and not is_form:
+        # Without a method, it is one of the decisions of `connection`.
+        if head.key is None and scope.get("method", "POST") not in _SAFE and not is_form:
             self.check_form(head, head.token)
         caller = Caller(key.role, key.experiment, key.experiment_created, key.id, key.name)
         if not caller.may(role):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsdt.service.hosting import HostedExperiment, Service
     from lsdt.service.stopping_forecast import Findings
 
-FRAGMENTS = ("cards", "line", "best", "out", "suspects", "attention", "log")
+FRAGMENTS = ("halt", "cards", "line", "best", "out", "suspects", "attention", "log")
 _NOTHING: dict[str, str] = {}  # of a page that was opened just now
 # Chosen by eye: seconds after which a page is made again although nothing was asked or told; seconds between
 # two pushes; and the share of the time that making pages may take, while decisions wait.

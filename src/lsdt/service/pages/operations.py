@@ -34,11 +34,12 @@ _SHOWN = 8  # arms of a review
 
 
 class Action(NamedTuple):
-    """What the page of an action says: its title, what will happen, its button, and what is to be entered."""
+    """What the page of an action says: what will happen, its button, what was done, and what is entered."""
 
     title: str
     text: str
     button: str
+    done: str
     field: str = ""  # "arm", "tolerance" or "name"
     role: str = "operate"
 
@@ -49,34 +50,41 @@ ACTIONS = {
         "No decisions are made until it is resumed: every ask is refused, with the reason. Rewards of "
         "earlier decisions are still learned, and decisions expire.",
         "Pause it",
+        "It is paused.",
     ),
-    "resume": Action("Resume", "Decisions are made again, by the policy.", "Resume it"),
+    "resume": Action("Resume", "Decisions are made again, by the policy.", "Resume it", "It is resumed."),
     "stop": Action(
         "Stop",
         "From now on every ask is answered with this arm, also for units, floors and holdouts that had "
         "another. Rewards that are told are still learned. It can be resumed.",
         "Stop it with this arm",
+        "It is stopped.",
         "arm",
     ),
     "retire": Action(
         "Retire an arm",
         "This arm is never chosen again. What it paid stays known, and it can be reinstated.",
         "Retire it",
+        "The arm has retired.",
         "arm",
     ),
-    "reinstate": Action("Reinstate an arm", "This arm may be chosen again.", "Reinstate it", "arm"),
+    "reinstate": Action(
+        "Reinstate an arm", "This arm may be chosen again.", "Reinstate it", "The arm is back.", "arm"
+    ),
     "tolerance": Action(
         "Set the tolerance",
         "How far below the best arm the one that is named in the end may lie, in rewards. Leave it empty "
         "for the epsilon of the side information. It can be changed at any time: the guarantee holds for all "
         "tolerances together.",
         "Set it",
+        "The tolerance is set.",
         "tolerance",
     ),
     "delete": Action(
         "Delete",
         "The experiment goes with its log, its units and its keys. This cannot be undone.",
         "Delete it for good",
+        "It is deleted.",
         "name",
         "admin",
     ),
@@ -131,7 +139,7 @@ class Operations:
             "manage.html",
             name=hosted.name,
             about=hosted.about(),
-            done=ACTIONS[done].title if done in ACTIONS else "",
+            done=ACTIONS[done].done if done in ACTIONS else "",
             arms=_listed(hosted),
             retired=_retired(hosted),
             status=hosted.agent.status,

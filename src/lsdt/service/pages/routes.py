@@ -16,6 +16,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from lsdt import __version__
+from lsdt.agent import SIGNED
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.service.answers import Refused
 from lsdt.service.attention import free_space, of_service
@@ -29,16 +30,20 @@ from lsdt.service.requests import cookie_name, is_same_site, read_head
 from lsdt.service.routes import arm_rows, stopping, why_arm
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from starlette.requests import Request
     from starlette.routing import BaseRoute
 
     from lsdt.service.hosting import Service
     from lsdt.service.routes import Routes
     from lsdt.side_information import SideInformation
+    from lsdt.storage import Entry
 
 _HERE = Path(__file__).parent
 # Chosen by eye.
 _PAGE = 100  # rows of a table
+_SEARCHED = 100_000  # events that are searched for actions: about a second
 _SHOWN_MEANS = 10  # arms with the largest means
 
 
@@ -179,8 +184,14 @@ class Pages:
         after = int(text) if text.isascii() and text.isdigit() and len(text) < 19 else 0
         side = hosted.agent.side
 
+        only_actions = request.query_params.get("show") == "actions"
+
         def read() -> list[dict[str, Any]]:
-            batches = entries(self._service.store, hosted.name, after, _PAGE)
+            store = self._service.store
+            batches: Iterable[Sequence[Entry]] = entries(store, hosted.name, after, _PAGE)
+            if only_actions:
+                last = [each for each in store.last(hosted.name, _SEARCHED) if each.kind in SIGNED]
+                batches = [last[: -_PAGE - 1 : -1]]
             return [
                 as_row(entry, side) | {"shown": side.show(entry.arm) if 0 <= entry.arm < side.n_arms else ""}
                 for batch in batches
@@ -196,6 +207,8 @@ class Pages:
             rows=rows,
             after=after,
             page=_PAGE,
+            only_actions=only_actions,
+            searched=_SEARCHED,
         )
 
     @for_people
