@@ -11,11 +11,7 @@ PIP := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check
 INSTALL = $(PIP) uv && $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python -e $(1) || $(PIP) -e $(1)
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help run test types suite test-thorough test-attack test-service test-lowest test-newest test-nojit test-js test-ray test-spark docs dist bench format clean
-=======
-.PHONY: help run test types suite test-thorough test-attack test-service test-axe test-lowest test-newest test-nojit test-ray test-spark docs dist bench format clean
->>>>>>> c6786cc0 (Pages: who did what to an experiment in one list, a pause or stop in front; attacks with forged requests; make test-axe)
+.PHONY: help run test types suite test-thorough test-attack test-service test-axe test-lowest test-newest test-nojit test-js test-ray test-spark docs dist bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
