@@ -46,9 +46,9 @@ def worst_at_mean(row, leader, tolerance, seen, q):
     return total
 
 
-def at_mean(row, leader, tolerance, seen, family, sigma, q):
+def at_mean(row, leader, tolerance, seen, family, sigma, q, speakers=4.0):
     """f_i(q); ``row[j]`` is the least and the largest mu_i - mu_j, ``seen[j]`` the count and mean of j."""
-    total, share = 0.0, min(0.5, 4.0 / len(row))
+    total, share = 0.0, min(0.5, speakers / len(row))
     for other, (lower, upper) in row.items():
         low, high = q - upper, q - (max(lower, tolerance) if other == leader else lower)
         if family == "bernoulli":
@@ -63,7 +63,7 @@ def at_mean(row, leader, tolerance, seen, family, sigma, q):
     return total
 
 
-def least(row, leader, tolerance, seen, family, sigma):
+def least(row, leader, tolerance, seen, family, sigma, speakers=4.0):
     """The least f_i over a fine grid, made finer around its lowest point; the value and where it is."""
     lows = [max(lower, tolerance) if other == leader else lower for other, (lower, _) in row.items()]
     if family == "bernoulli":
@@ -77,7 +77,7 @@ def least(row, leader, tolerance, seen, family, sigma):
         start, end = min(finite), max(finite)
 
     def cost(q):
-        return at_mean(row, leader, tolerance, seen, family, sigma, q)
+        return at_mean(row, leader, tolerance, seen, family, sigma, q, speakers)
 
     grid = np.linspace(start, end, 200)
     values = [cost(q) for q in grid]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from naive.policies_baselines import Imed, KlUcb, Moss, Ts, TsGaussian, Ucb1
-from naive.policies_closure import LsdtClosure, SoftClosure
+from naive.policies_closure import LsdtClosure, MixtureClosure, SoftClosure
 from naive.policies_graph import CklUcb, ImedUb, LaplacianUcb, Ossb, Osub, SpectralTs, Uts
 from naive.policies_identify import Identify
 from naive.policies_lsdt import LsdtCsi, LsdtPsi, LsdtTsCsi, LsdtTsPsi
@@ -17,6 +17,7 @@ TWINS = {
     "lsdt_ts_psi": LsdtTsPsi,
     "lsdt_closure": LsdtClosure,
     "soft_closure": SoftClosure,
+    "mixture_closure": MixtureClosure,
     "identify": Identify,
     "ucb1": Ucb1,
     "ts": Ts,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import lsdt
+from naive.evidence import at_mean, least
 from naive.worlds import Twin, first_largest, kl
 
 
@@ -106,6 +107,38 @@ class LsdtClosure(Closure):
         while q < (q + high) / 2.0 < high:
             middle = (q + high) / 2.0
             q, high = (middle, high) if self.cost(arm, middle, seen) <= level else (q, middle)
+        return q
+
+
+class MixtureClosure(Closure):
+    def at_mean(self, arm, q, seen):
+        """The evidence against `arm` being the best with mean q: one formula for every arm of its row."""
+        return at_mean(self.rows[arm], None, 0.0, seen, self.family, self.sigma, q, speakers=1.0)
+
+    def select(self):
+        seen, arms = self.seen(), self.allowed or list(self.world.arms)
+        if self.family == "bernoulli":
+            seen = {arm: (count, min(max(mean, 0.0), 1.0)) for arm, (count, mean) in seen.items()}
+        level = math.log(max(self.time, 1))
+        level += self.parameter("c", 1.0) * math.log(max(level, 1.0))
+        lowest = {arm: least(self.rows[arm], None, 0.0, seen, self.family, self.sigma, 1.0) for arm in arms}
+        self.indices = {arm: self.index(arm, seen, level, *lowest[arm]) for arm in arms}
+        if max(self.indices.values()) == -math.inf:
+            self.indices = {arm: -lowest[arm][0] for arm in arms}
+        return first_largest(self.indices)
+
+    def worth(self, arm):
+        return self.indices[arm]
+
+    def index(self, arm, seen, level, lowest, q):
+        if lowest > level + 1e-10:
+            return -math.inf
+        row, high = self.rows[arm], 1.0 if self.family == "bernoulli" else 8.0
+        if self.at_mean(arm, high, seen) <= level:
+            return high if any(other in seen and row[other][1] < math.inf for other in row) else math.inf
+        while q < (q + high) / 2.0 < high:
+            middle = (q + high) / 2.0
+            q, high = (middle, high) if self.at_mean(arm, middle, seen) <= level else (q, middle)
         return q
 
 

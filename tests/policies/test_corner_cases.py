@@ -27,7 +27,15 @@ NEED_COMPLETE = [
 NEED_CONNECTED = ["osub", "imed_ub", "uts"]
 NEED_EPSILON = [
     *("lsdt_psi", "lsdt_psi:tails=heavy", "lsdt_ts_psi"),
-    *("ckl_ucb", "laplacian_ucb", "spectral_ts", "lsdt_watchful", "lsdt_closure", "soft_closure"),
+    *(
+        "ckl_ucb",
+        "laplacian_ucb",
+        "spectral_ts",
+        "lsdt_watchful",
+        "lsdt_closure",
+        "soft_closure",
+        "mixture_closure",
+    ),
 ]
 NEED_HORIZON = ["lsdt_psi", "lsdt_psi:tails=heavy", "lsdt_ts_psi", "moss"]
 STAR = Side(4, similar=[(0, 1), (0, 2), (0, 3)], epsilon=1.0)

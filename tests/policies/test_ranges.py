@@ -77,7 +77,7 @@ def test_better_pairs_alone_make_no_pairs():
         lsdt.Agent(side, "lsdt_closure")
 
 
-@pytest.mark.parametrize("policy", ["lsdt_closure", "soft_closure"])
+@pytest.mark.parametrize("policy", ["lsdt_closure", "soft_closure", "mixture_closure"])
 def test_closure_policies_use_gaps_of_ranges(policy):
     """Arm 2 has no rewards; it is at most .1 below arm 0, so rewards of 0 speak for it and against it."""
     side = lsdt.SideInformation(3, ranges=[(0, 2, -0.1, 0.1), (0, 1, -0.5, 0.5)])

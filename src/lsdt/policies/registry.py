@@ -19,6 +19,7 @@ BUILT_IN = {
     "lsdt_ts_psi": "lsdt.policies.paper.lsdt_ts_psi",
     "lsdt_closure": "lsdt.policies.beyond.lsdt_closure",
     "soft_closure": "lsdt.policies.beyond.soft_closure",
+    "mixture_closure": "lsdt.policies.beyond.mixture_closure",
     "identify": "lsdt.policies.beyond.identify",
     "ucb1": "lsdt.policies.classic.ucb1",
     "ts": "lsdt.policies.classic.ts",

@@ -54,6 +54,7 @@ _BEYOND = {
     "beyond-larger-1k": "beyond.contests.settings",
     "beyond-larger-10k": "beyond.contests.settings",
     "beyond-long": "beyond.contests.linear_regret",
+    "beyond-proof": "beyond.closure_bound",
     "beyond-wrong": "beyond.wrong_relations.wrong_contest",
     "beyond-distance": "beyond.wrong_relations.wrong_contest",
     "beyond-massive": "beyond.massive.elimination",

@@ -21,6 +21,12 @@ from .lower_bounds.lower_bound_kernel import (
     leading_candidate as leading_candidate,
 )
 from .lower_bounds.p1_programme import solve_p1 as solve_p1
+from .upper_bounds.closure import (
+    ClosureConstants as ClosureConstants,
+    closure_constants as closure_constants,
+    upper_bound_closure as upper_bound_closure,
+)
 from .upper_bounds.complete import upper_bound_csi as upper_bound_csi
 from .upper_bounds.curve import UpperBound as UpperBound
 from .upper_bounds.partial import upper_bound_psi as upper_bound_psi
+from .upper_bounds.tries import most_tries as most_tries

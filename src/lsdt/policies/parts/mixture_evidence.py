@@ -62,7 +62,7 @@ NOBODY = -1  # in place of an arm
 # Relations compare floats with a tolerance of 1e-9: bounds give way by as much.
 _GIVE = 1e-9
 SETTLED = 1.0 + 1e-8
-# How many arms may be expected to speak against a rival: the share is this over the number of arms.
+# How many arms may be expected to speak against a rival.
 _SPEAKERS = 4.0
 
 
@@ -89,15 +89,16 @@ class TermLaw(NamedTuple):
     silence: float
 
 
-def evidence_fields(bounds: MutualBounds, family: int) -> dict[str, Any]:
+def evidence_fields(bounds: MutualBounds, family: int, speakers: float = _SPEAKERS) -> dict[str, Any]:
     """Return the fields for bounds among arms, ``rows`` included, with nothing played yet.
 
     ``odds`` and ``silence`` are the logarithms of c / (1 - c) and of 1 - c, ``total`` is the number of
     rewards. The counts of ``tallies`` are decisions, of which ``pending`` have no reward yet (none, for the
-    policy). ``lowest`` is the least that the term of each arm can be, ``lowest_sum`` the sum of these.
+    policy). ``lowest`` is the least that the term of each arm can be, ``lowest_sum`` the sum of these. The
+    share c is `speakers`, how many arms may be expected to speak against a rival, over the number of arms.
     """
     n_arms = len(bounds.indptr) - 1
-    none, share = np.zeros(n_arms), min(0.5, _SPEAKERS / n_arms)
+    none, share = np.zeros(n_arms), min(0.5, speakers / n_arms)
     rows = rows_of(bounds, family, by_columns=False)
     rows = rows._replace(lower=rows.lower * (1.0 - _GIVE), floor=rows.floor * (1.0 - _GIVE))
     rows = rows._replace(upper=rows.upper * (1.0 + _GIVE))  # by itself: each may be a large table

@@ -1,0 +1,79 @@
+"""How many tries `lsdt.identify` takes at most, whatever the rewards are: docs/theory/stopping.md."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from lsdt._validation import checked_number, checked_share_inside, checked_spread, checked_whole, checked_word
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_GRACE = 14  # forced exploration lags 12 plays behind; two more cover the rounds that it takes to catch up
+
+
+def most_tries(
+    n_candidates: int,
+    tolerance: float,
+    delta: float = 0.05,
+    rewards: str = "gaussian",
+    sigma: float = 1.0,
+) -> int:
+    """Return after how many tries ``identify`` has stopped, whatever the rewards are.
+
+    It is K (n + 14)^2 with K candidates, n the number of plays of each that is always enough evidence. This
+    is a worst case, quadratic in log(1 / delta), and mostly far above what is observed.
+
+    Parameters
+    ----------
+    n_candidates : int
+        Number of candidates.
+    tolerance : float
+        How far below the best arm the one found may lie.
+    delta : float
+        The accepted probability of finding an arm that is not good enough.
+    rewards : {'gaussian', 'bernoulli'}
+        ``'gaussian'`` for sub-Gaussian rewards, ``'bernoulli'`` for any rewards in [0, 1].
+    sigma : float
+        Sub-Gaussian parameter; not used for rewards in [0, 1].
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.theory.most_tries(5, tolerance=.5, rewards="bernoulli")
+    44180
+    >>> side = lsdt.from_means([.1, .3, .5, .7, .9], epsilon=.3)
+    >>> problem = lsdt.problems.given([.1, .3, .5, .7, .9], side, "bernoulli")
+    >>> lsdt.identify(problem, tolerance=.5).tries < 100
+    True
+    """
+    n_arms = checked_whole(n_candidates, "n_candidates", 1)
+    checked_word(rewards, "rewards", ("gaussian", "bernoulli"))
+    tolerance = checked_number(tolerance, "tolerance", above=0.0)
+    variance = checked_spread(sigma, "sigma") ** 2
+    share = min(0.5, 4.0 / n_arms)
+    needed = math.log(1.0 / checked_share_inside(delta, "delta")) - math.log(share)
+    needed -= n_arms * math.log1p(-share)
+
+    def evidence(plays: int) -> float:
+        if rewards == "bernoulli":
+            return 0.5 * plays * tolerance**2 - 0.5 * math.log(math.pi * (plays + 0.5))
+        return plays**2 * tolerance**2 / (8.0 * variance * (plays + 1)) - 0.5 * math.log1p(plays)
+
+    return n_arms * (_least(evidence, needed) + _GRACE) ** 2
+
+
+def _least(evidence: Callable[[int], float], needed: float) -> int:
+    """Return the least number of plays with enough evidence; the function falls first, and then rises."""
+    most = 1
+    while evidence(most) < needed:
+        most *= 2
+    least = 0
+    while most - least > 1:
+        middle = (least + most) // 2
+        if evidence(middle) >= needed:
+            most = middle
+        else:
+            least = middle
+    return most
