@@ -67,6 +67,7 @@ _LOOKS = (
 )  # fmt: skip
 _PAGES = (
     "/", "/login", "/health", "/healthz", "/readyz", "/metrics", "/openapi.json", "/v1/keys", "/v1/keys/x",
+    "/v1/webhooks", "/v1/webhooks/x", "/v1/webhooks/x/test",
     "/v1/experiments", "/static/style.css", "/static/../keys.py", "/nothing", "*", "",
 )  # fmt: skip
 _BODIES = (
@@ -74,6 +75,7 @@ _BODIES = (
     b"\xff\xfe", b'{"decision": "\\ud800", "reward": 1}', b'{"arm": "tea", "reward": "x"}',
     b'{"arm": {}, "reward": []}', b'{"rewards": [{}]}', b'{"before": "x"}', b'{"experiments": ["mine", 3]}',
     b'{"arms": ["\\u0000"]}', b'{"role": "admin"}', b'{"name": "a/b", "n_arms": 2}',
+    b'{"url": "http://169.254.169.254/"}', b'{"url": "https://x", "events": ["\\ud800"]}', b'{"url": 7}',
     b'{"unit": "u"}', b'{"unit": ""}', b'{"unit": "\\ud800", "n": 1}', b'{"unit": [], "allowed": ["tea"]}',
     b'{"unit": "u", "allowed": ["water"]}', b'{"rewards": [], "repeat": "replace"}', b'{"repeat": 3}',
     b'{"name": "x", "n_arms": 2, "floor": {"0": 2}}',

@@ -26,6 +26,7 @@ ATTACKS = {
     "full_disk": 1.5,
     "stores": 2.0,
     "cache_races": 2.5,
+    "webhooks": 0.5,
 }
 _SHOWN = 5  # failures of an attack
 
