@@ -18,6 +18,7 @@ from .candidates import candidate_set as candidate_set, recognise as recognise
 from .identification import (
     Inquiry as Inquiry,
     identify as identify,
+    identify_many as identify_many,
     next_pairs as next_pairs,
     race as race,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from naive.policies_baselines import Imed, KlUcb, Moss, Ts, TsGaussian, Ucb1
 from naive.policies_closure import LsdtClosure, MixtureClosure, SoftClosure
-from naive.policies_graph import CklUcb, ImedUb, LaplacianUcb, Ossb, Osub, SpectralTs, Uts
+from naive.policies_graph import CklUcb, ClusteredTs, ImedUb, LaplacianUcb, Ossb, Osub, SpectralTs, Uts
 from naive.policies_identify import Identify
 from naive.policies_lsdt import LsdtCsi, LsdtPsi, LsdtTsCsi, LsdtTsPsi
 from naive.policies_tails import LsdtCsiTruncated, LsdtPsiTruncated, Ucb1Truncated
@@ -30,6 +30,7 @@ TWINS = {
     "imed": Imed,
     "imed_ub": ImedUb,
     "uts": Uts,
+    "clustered_ts": ClusteredTs,
     "laplacian_ucb": LaplacianUcb,
     "spectral_ts": SpectralTs,
     "lsdt_watchful": LsdtWatchful,

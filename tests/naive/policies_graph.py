@@ -163,6 +163,21 @@ class Ossb(Twin):
         return first_smallest({a: counts[a] / self.rates[a] for a in self.arms if self.rates[a] > 0.0})
 
 
+class ClusteredTs(Uts):
+    """Draws for every cluster, then for the arms of one."""
+
+    def select(self):
+        clusters = sorted(map(sorted, self.world.components()))
+        drawn = {at: self.draw_of(*arms) for at, arms in enumerate(clusters)}
+        return self.play_largest({arm: self.draw_of(arm) for arm in clusters[first_largest(drawn)]})
+
+    def draw_of(self, *arms):
+        count, total = self.count(*arms), self.total(*arms)
+        if self.family == "gaussian":
+            return total / (count + 1) + self.sigma * self.stream.normal() / math.sqrt(count + 1)
+        return self.stream.beta(1.0 + total, 1.0 + count - total)
+
+
 class OnTheGraph(Twin):
     """A ridge regression on the graph, solved from the first reward in every round."""
 

@@ -38,6 +38,7 @@ VARIANTS = [
     ("imed", {}),
     ("imed_ub", {}),
     ("uts", {}),
+    ("clustered_ts", {}),
     ("ucb1", {"tails": "light"}),
     ("ucb1", {"tails": "light", "alpha": 0.2, "b": 0.1}),
     ("ucb1", {"tails": "heavy"}),

@@ -1,6 +1,7 @@
 """Which arm is the best, and when that is known.
 
 `identify` plays until the best arm is known or the budget is used up; `race` does so on common examples.
+`identify_many` does so many times on a problem, also by the published rules in `rules/`, and compares.
 `next_pairs` chooses pairs of arms to ask about; an `Inquiry` also takes the answers and chooses the next
 pairs. `judges/` is for answers that say which arm is better and may be wrong, `questions/` for answers that
 are facts.
@@ -10,7 +11,9 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
+    "Grub",
     "Identification",
+    "IdentificationRuns",
     "Inquiry",
     "JudgeEstimate",
     "LikelyBest",
@@ -19,6 +22,7 @@ __all__ = [
     "RaceResult",
     "TopIdentification",
     "identify",
+    "identify_many",
     "next_pairs",
     "race",
 ]

@@ -32,6 +32,7 @@ BUILT_IN = {
     "imed": "lsdt.policies.classic.imed",
     "imed_ub": "lsdt.policies.graph.imed_ub",
     "uts": "lsdt.policies.graph.uts",
+    "clustered_ts": "lsdt.policies.graph.clustered_ts",
     "laplacian_ucb": "lsdt.policies.graph.laplacian_ucb",
     "spectral_ts": "lsdt.policies.graph.spectral_ts",
     "lsdt_watchful": "lsdt.policies.beyond.lsdt_watchful",
@@ -41,7 +42,7 @@ _ADDED: dict[str, Specification] = {}
 
 WHERE_TO_READ = "docs/handbook/policies.md, 'Your own policy'"
 
-_NEEDS = ("complete", "connected", "epsilon", "distances", "horizon")
+_NEEDS = ("complete", "connected", "epsilon", "distances", "pairs", "horizon")
 _ARGUMENTS = {
     "prepare": "situation, parameters",
     "select": "state, allowed, stream",

@@ -113,7 +113,8 @@ class Specification:
         With defaults and ranges.
     needs : frozenset of str
         Any of ``'complete'`` (side information), ``'connected'``, ``'epsilon'`` (one for all pairs),
-        ``'distances'`` (that, a threshold for every pair, or ranges), ``'horizon'``.
+        ``'distances'`` (that, a threshold for every pair, or ranges), ``'pairs'`` (similar and dissimilar
+        pairs, whatever the threshold), ``'horizon'``.
     offline : {'', 'paper', 'propagation'}
         The offline step it starts with by itself: none, the paper's, or propagation.
     asked : callable, optional

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import ContradictionWarning
-from lsdt.kernel import Purpose, RunTotals, Setting, new_stream
+from lsdt.identification import RULES, identified, play_rule
 from lsdt.plotting import Dot, draw_dots
-from lsdt.policies import Policy, StoppingRule, offline_step
+from lsdt.policies import offline_step
 from lsdt.reproduce.beyond.identification.arenas import ARENAS
-from lsdt.reproduce.beyond.identification.baselines import RULES, play
 from lsdt.reproduce.framework.claims import Claim, at_most, mean_of, number, ratio_of, share_of
 from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
 from lsdt.reproduce.framework.sampling import on_workers, rows_at
@@ -37,7 +36,6 @@ OURS, UNRELATED = "identify", "identify without relations, on candidates"
 _DELTA = 0.05  # the default of `lsdt.identify`
 _MORE = 5  # times as many runs of ours if they are cheap: errors are rare, and few runs would not count them
 _MOST_TRIES = 1_000_000  # a run that takes more is stopped, and counts with this many
-_CHECKS = 100  # the rule is checked after every 1% more tries, as in `lsdt.identify`
 _ROUNDING = 1e-9  # relative; a gap equal to the tolerance is no error
 
 
@@ -105,7 +103,9 @@ def _play_run(name: str, setting: PartSetting, seed: int, run: int) -> Played:
         games[UNRELATED] = _without_relations(draw)
     rows = []
     for method, each in games.items():
-        tries, gap = identified(each, arena.tolerance, setting["delta"], setting["most_tries"], key)
+        assert each.found is not None
+        most = setting["most_tries"]
+        tries, gap, _ = identified(each.instance, each.found, arena.tolerance, setting["delta"], most, key)
         rows.append({"method": method, "run": run, "tries": tries, "gap": gap, "noticed": False})
     return Played(rows, {"all arms": means, "candidates": means[draw.found.arms]})
 
@@ -127,45 +127,6 @@ def _without_relations(draw: Draw) -> Draw:
     return Draw(draw.instance._replace(means=means, side=side), found)
 
 
-def identified(
-    draw: Draw, tolerance: float, delta: float, most: int, key: tuple[int, int]
-) -> tuple[int, float]:
-    """Play ``'identify'`` until the best arm is known; return the tries, and the gap of the arm found.
-
-    The stopping rule is checked as often as in `lsdt.identify`.
-    """
-    instance = draw.instance
-    means, law = np.array(instance.means, np.float64), instance.rewards
-    ready = Policy("identify", tolerance=tolerance).begin(
-        instance.side, law.model, None, new_stream(*key, Purpose.POLICY), draw.found
-    )
-    player, gaps = ready.player, means.max() - means
-    totals = RunTotals(
-        new_stream(*key, Purpose.REWARD),
-        np.zeros(2, np.int64),
-        np.zeros(2),
-        np.array([most + 1]),
-        np.zeros(1),
-        np.zeros(1),
-        np.zeros(0, np.int64),
-    )
-    assert law.law is not None
-    world = Setting(ready.arms, means, gaps, law.law, law.scale, law.shape)
-    state, goal = player.state, math.log(1.0 / delta)
-    rule = StoppingRule(instance.side, law.model, tolerance, draw.found)
-    counts, sums = np.zeros(len(means), np.int64), np.zeros(len(means))
-    tries = 0
-    while True:
-        counts[ready.arms], sums[ready.arms] = state.tallies.counts, state.tallies.sums
-        if tries >= most or not rule.is_out_of_reach(counts, sums, goal):
-            verdict = rule.judge(counts, sums)
-            if verdict.least >= goal or tries >= most:
-                return tries, float(gaps[verdict.arms[verdict.leader]])
-        more = min(max(tries // _CHECKS, 1), most - tries)
-        player.play(world, totals, more)
-        tries += more
-
-
 def _table_of(means: list[NDArray[np.float64]]) -> NDArray[np.float64]:
     """Return the means of many runs as rows, padded with NaN."""
     table = np.full((len(means), max(map(len, means))), np.nan)
@@ -180,7 +141,7 @@ def _play_others(
     """Play a rule that uses no relations, on all arms or on the candidates."""
     arena, means = ARENAS[name], tables[on]
     law = arena.problem().rewards
-    outcome = play(
+    outcome = play_rule(
         RULES[rule],
         means,
         law.family,

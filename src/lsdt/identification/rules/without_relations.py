@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.reproduce.beyond.identification.coins_kernel import (
+from lsdt.identification.rules.coins_kernel import (
     coin_transport_costs,
     highest_rivals,
     lower_bounds,
@@ -89,7 +89,7 @@ class FinishedRuns(NamedTuple):
     stopped: NDArray[np.bool_]
 
 
-def play(
+def play_rule(
     rule: Callable[[Runs], NextPlays],
     means: Reals,
     family: str,
@@ -104,8 +104,8 @@ def play(
     Examples
     --------
     >>> import numpy as np
-    >>> from lsdt.reproduce.beyond.identification.baselines import lucb, play
-    >>> outcome = play(lucb, np.array([[.1, .9]] * 5), "gaussian", 1., .1, .05, 10_000, 0)
+    >>> from lsdt.identification.rules.without_relations import lucb, play_rule
+    >>> outcome = play_rule(lucb, np.array([[.1, .9]] * 5), "gaussian", 1., .1, .05, 10_000, 0)
     >>> outcome.named.tolist()
     [1, 1, 1, 1, 1]
     """
@@ -289,10 +289,20 @@ def top_two(runs: Runs) -> NextPlays:
     return NextPlays(_one(runs, chosen) * runs.steps[:, None], leader, stop)
 
 
+# By the names that tables show.
 RULES: dict[str, Callable[[Runs], NextPlays]] = {
     "successive elimination": elimination,
     "LUCB": lucb,
     "KL-LUCB": kl_lucb,
     "Track-and-Stop": track_and_stop,
     "top-two Thompson sampling": top_two,
+}
+
+# By the words that `lsdt.identify_many` takes.
+WORDS = {
+    "successive_elimination": elimination,
+    "lucb": lucb,
+    "kl_lucb": kl_lucb,
+    "track_and_stop": track_and_stop,
+    "top_two": top_two,
 }

@@ -1,4 +1,4 @@
-"""The contest of ways to find the best arm."""
+"""Published rules that find the best arm without relations."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ import numpy as np
 import pytest
 from scipy.special import rel_entr
 
-from lsdt.reproduce.beyond.identification.baselines import RULES, Runs, oracle_weights, play, transport_costs
-from lsdt.reproduce.beyond.identification.coins_kernel import highest_rivals, lower_bounds
+from lsdt.identification.rules.coins_kernel import highest_rivals, lower_bounds
+from lsdt.identification.rules.without_relations import (
+    RULES,
+    Runs,
+    oracle_weights,
+    play_rule,
+    transport_costs,
+)
 
 EASY = np.array([[0.1, 0.2, 0.9, np.nan], [0.9, 0.1, 0.3, 0.2]] * 20)
 
@@ -18,7 +24,7 @@ EASY = np.array([[0.1, 0.2, 0.9, np.nan], [0.9, 0.1, 0.3, 0.2]] * 20)
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
 def test_baselines_name_the_best_arm_and_none_that_is_not_there(rule, family):
     sigma = 0.5
-    outcome = play(RULES[rule], EASY, family, sigma, 0.1, 0.05, 100_000, 0)
+    outcome = play_rule(RULES[rule], EASY, family, sigma, 0.1, 0.05, 100_000, 0)
     assert outcome.stopped.all()
     assert (outcome.named == np.array([2, 0] * 20)).mean() >= 0.95
     assert (outcome.tries >= 3).all()
