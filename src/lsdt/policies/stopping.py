@@ -16,9 +16,10 @@ from lsdt.kernel import copy_state
 from lsdt.policies.beyond.identify import first_state
 from lsdt.policies.offline import offline_step
 from lsdt.policies.parts.evidence_tangents import learn_all
-from lsdt.policies.parts.gap_rows import fill_plays
+from lsdt.policies.parts.gap_rows import fill_plays, list_plays
 from lsdt.policies.parts.leaders import name_leader, none_can_reach
 from lsdt.policies.parts.play_ahead import Ahead, play_ahead
+from lsdt.policies.parts.tallies import Tallies
 from lsdt.policies.tolerance import sized_bounds, tolerance_of, unknown_gaps
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["Ahead", "StoppingRule", "Verdict"]
 
 _MOST_RIVALS = 16  # of the last judgement, looked at before all are; one or two mostly do
+# What `learn_all` changes; the rest of a state is shared, as copying it takes longer than a quick look.
+_LEARNED = ("pending", "tops", "base", "top_base", "lowest", "lowest_sum", "total")
 
 
 class Verdict(NamedTuple):
@@ -138,7 +141,7 @@ class StoppingRule:
             self.note = "the relations contradict one another, so that none of them was used"
             self.arms = np.arange(side.n_arms)
             bounds = unknown_gaps(side.n_arms)
-        self._state = first_state(bounds, rewards.family, rewards.sigma, self.tolerance)
+        self._state = copy_state(first_state(bounds, rewards.family, rewards.sigma, self.tolerance))
         # The strongest rivals of the last judgement, and the means at which they were strongest. One tuple,
         # because several threads may judge.
         self._last: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
@@ -158,7 +161,9 @@ class StoppingRule:
             mean by itself. Nothing can be said of unbounded ones, which do not count; then the rule holds if
             no delay depends on the reward.
         """
-        named = name_leader(self._with(counts, sums, pending))
+        state = self._with(counts, sums, pending)
+        fill_plays(state.rows, state.tallies.counts)
+        named = name_leader(state)
         self._last = named.order[:_MOST_RIVALS].copy(), named.point
         return Verdict(named.leader, self.arms, named.evidence, named.own)
 
@@ -187,22 +192,31 @@ class StoppingRule:
         """
         if self._last is None:
             return False
-        return bool(none_can_reach(self._with(counts, sums, pending), goal, *self._last))
+        state = self._with(counts, sums, pending)
+        list_plays(state.rows, state.tallies.counts)
+        return bool(none_can_reach(state, goal, *self._last))
 
     def tries_to_go(self, counts: NDArray[np.int64], sums: NDArray[np.float64], delta: float) -> Ahead:
         """Return about how many more tries the policy ``'identify'`` needs, or why that cannot be said."""
-        return play_ahead(self._with(counts, sums), math.log(1.0 / delta))
+        state = self._with(counts, sums)
+        fill_plays(state.rows, state.tallies.counts)
+        return play_ahead(state, math.log(1.0 / delta))
 
     def _with(
         self, counts: NDArray[np.int64], sums: NDArray[np.float64], pending: NDArray[np.int64] | None = None
     ) -> IdentifyState:
         """Return a state that has learned these rewards, and knows which decisions have none yet."""
-        state: IdentifyState = copy_state(self._state)
+        fresh: IdentifyState = self._state
+        rows = fresh.rows._replace(
+            played=fresh.rows.played.copy(), equivalence_class=fresh.rows.equivalence_class.copy()
+        )
+        learned = {name: getattr(fresh, name).copy() for name in _LEARNED}
+        tallies = Tallies(*(each.copy() for each in fresh.tallies))
+        state = fresh._replace(tallies=tallies, rows=rows, **learned)
         state.tallies.counts[:] = counts[self.arms]
         state.tallies.sums[:] = sums[self.arms]
         if pending is not None and self.is_bounded:
             state.pending[:] = pending[self.arms]
             state.tallies.counts[:] += state.pending
         learn_all(state)
-        fill_plays(state.rows, state.tallies.counts)
         return state

@@ -318,10 +318,16 @@ def split_by_all(
             )
 
 
-def fill_plays(rows: GapRows, counts: Array) -> None:
-    """List the arms with rewards, and find the classes of equivalent arms, when counts were given at once."""
+def list_plays(rows: GapRows, counts: Array) -> None:
+    """List the arms with rewards first, when counts were given at once; classes stay as they are."""
     if len(rows.played):
         rows.played[:] = np.argsort(counts == 0, kind="stable")
+
+
+def fill_plays(rows: GapRows, counts: Array) -> None:
+    """List the arms with rewards, and find the classes of equivalent arms, when counts were given at once."""
+    list_plays(rows, counts)
+    if len(rows.played):
         lower, upper = columns_of(rows)
         split_by_all(rows.equivalence_class, counts, lower, upper, lower is not rows.lower)
 
