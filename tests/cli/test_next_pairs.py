@@ -105,8 +105,8 @@ def test_answers_survive_an_interruption(side, tmp_path, capsys, monkeypatch):
     ("words", "code", "said"),
     [
         (["--judge", ""], 2, "--judge must name a command"),
-        (["--judge", "true"], 2, "must say where the arms go"),
-        (["--judge", "no-such-command {a}"], 2, "cannot run 'no-such-command'"),
+        (["--judge", "true {a}"], 2, "where the arms go"),
+        (["--judge", "no-such-command {a} {b}"], 2, "cannot run 'no-such-command'"),
         (["--judge", "'{a}"], 2, "cannot be read"),
         (["--batch", "0"], 2, "batch"),
         (["--jobs", "0"], 2, "jobs"),

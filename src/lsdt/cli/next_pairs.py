@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lsdt.cli.terminal import complain, escape
 from lsdt.cli.text_lines import read_lines
 from lsdt.cli.titles import Titles, add_titles_option
+from lsdt.cli.user_command import UserCommand
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -253,46 +252,23 @@ def _person(inquiry: Inquiry, side: SideInformation) -> Callable[[PairQuestion],
 
 def _command(text: str, side: SideInformation) -> Callable[[ArmId, ArmId], str]:
     """Return a judge that runs a command and takes the last line that it prints as the answer."""
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise InvalidInput(f"--judge {text!r} cannot be read: {error}") from None
-    if not words:
-        raise InvalidInput("--judge must name a command, such as './compare.sh {a} {b}'")
-    if not any("{a}" in word or "{title_a}" in word for word in words):
-        raise InvalidInput(f"--judge must say where the arms go, {{a}} and {{b}}; got {text!r}")
+    command = UserCommand(text, "--judge")
+    if not (command.names("{a}", "{title_a}") and command.names("{b}", "{title_b}")):
+        raise InvalidInput(
+            "--judge must name a command and where the arms go, such as './compare.sh {a} {b}'; got "
+            f"{text!r}"
+        )
+    titles = side.titles or {}
 
     def judge(a: ArmId, b: ArmId) -> str:
-        titles = side.titles or {}
-        values = {
-            "{a}": str(a),
-            "{b}": str(b),
-            "{title_a}": titles.get(a, str(a)),
-            "{title_b}": titles.get(b, str(b)),
-        }
-        try:
-            done = subprocess.run(
-                [_fill(word, values) for word in words], capture_output=True, text=True, check=False
-            )
-        except OSError as error:
-            raise InvalidInput(f"--judge cannot run {words[0]!r}: {error.strerror or error}") from None
-        said = f"--judge on {a!r} and {b!r}"
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["it printed no message"])[-1]
-            raise InvalidInput(f"{said} failed with exit code {done.returncode}: {last}")
-        lines = done.stdout.strip().splitlines()
-        if not lines:
-            raise InvalidInput(f"{said} printed no answer")
-        return lines[-1].strip()
+        values = {"{a}": str(a), "{b}": str(b)}
+        values |= {"{title_a}": titles.get(a, str(a)), "{title_b}": titles.get(b, str(b))}
+        last = command.last_line(values, f"on {a!r} and {b!r}")
+        if not last:
+            raise InvalidInput(f"--judge on {a!r} and {b!r} printed no answer")
+        return last
 
     return judge
-
-
-def _fill(word: str, values: dict[str, str]) -> str:
-    """Substitute values into a word in one pass, so that braces inside an id are left alone."""
-    import re
-
-    return re.sub("|".join(map(re.escape, values)), lambda found: values[found[0]], word)
 
 
 def _write(inquiry: Inquiry, path: str | None) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
-import shlex
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +12,7 @@ from lsdt.cli.log_options import add_log_options, read_ratings
 from lsdt.cli.terminal import escape
 from lsdt.cli.text_lines import read_lines
 from lsdt.cli.titles import Titles
+from lsdt.cli.user_command import UserCommand
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -147,33 +145,22 @@ def _recorded(log: RatingLog) -> Callable[[Any, int], float | None]:
 
 def _command(text: str) -> Callable[[str, str], float]:
     """Return a function that runs a command and takes the last line that it prints as the score."""
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise InvalidInput(f"--evaluate {text!r} cannot be read: {error}") from None
-    if not words or "{arm}" not in text or "{example}" not in text:
+    command = UserCommand(text, "--evaluate")
+    if not command.names("{arm}") or not command.names("{example}"):
         raise InvalidInput(
             "--evaluate must name a command and where the arm and the example go, such as './score.sh {arm} "
             f"{{example}}'; got {text!r}"
         )
 
     def evaluate(arm: str, example: str) -> float:
-        values = {"{arm}": arm, "{example}": example}
-        # One pass, so that braces inside an arm or an example are left alone.
-        filled = [re.sub("{arm}|{example}", lambda found: values[found[0]], word) for word in words]
-        try:
-            done = subprocess.run(filled, capture_output=True, text=True, check=False)
-        except OSError as error:
-            raise InvalidInput(f"--evaluate cannot run {words[0]!r}: {error.strerror or error}") from None
-        said = f"--evaluate on arm {arm!r} and example {example!r}"
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["it printed no message"])[-1]
-            raise InvalidInput(f"{said} failed with exit code {done.returncode}: {last}")
-        last = (done.stdout.strip().splitlines() or [""])[-1]
+        about = f"on arm {arm!r} and example {example!r}"
+        last = command.last_line({"{arm}": arm, "{example}": example}, about)
         try:
             return float(last)
         except ValueError:
-            raise InvalidInput(f"{said} printed {last!r}; its last line must be a score") from None
+            raise InvalidInput(
+                f"--evaluate {about} printed {last!r}; its last line must be a score"
+            ) from None
 
     return evaluate
 

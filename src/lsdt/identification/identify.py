@@ -273,7 +273,7 @@ def _answer(
 
 
 def _policy(policy: Any, tolerance: Any) -> str | Policy:
-    """Return the policy to play; ``'identify'`` without a tolerance of its own gets that of the call."""
+    """Return the policy to play; ``'identify'`` gets the tolerance of the call unless it has one."""
     if isinstance(policy, str) and policy != "auto":
         policy = parse_policy(policy)
     if isinstance(policy, Policy) and policy == Policy("identify") and tolerance is not None:

@@ -50,7 +50,7 @@ class Inquiry:
     answers : {'similar', 'better', 'range'}
         The kind of answers. ``'better'``: a judge says whether the first arm is ``'better'`` or ``'worse'``
         than the second, or both are about ``'equal'``. These answers are evidence: how often the judge is
-        wrong, and how much he favours the arm that he sees first, is estimated. ``'similar'``: ``'similar'``
+        wrong, and how much it favours the arm that is shown first, is estimated. ``'similar'``: ``'similar'``
         or ``'dissimilar'``. ``'range'``: by how much the first arm is better, at least and at most, in the
         units of rewards. These two kinds are facts, and arms are excluded by proof.
     wrong_rate : float
@@ -256,7 +256,7 @@ class Inquiry:
         jobs : int
             How many questions are asked at the same time, in threads or, for an async function, as tasks.
         calls : int, optional
-            The most calls of the judge.
+            The most calls of the judge in this run; answers from the log do not count.
         budget : float, optional
             The most that all answers together may cost; requires `cost`.
         cost : float or function, optional

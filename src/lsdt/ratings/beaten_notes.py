@@ -77,7 +77,7 @@ def _level(request: RatingRequest, scale: tuple[float, float]) -> str:
     return (
         f"The best item is beaten with a probability of at most {request.error:.4g}, {assumed}, for those "
         "who rate both items of a pair. Nothing else is certain: a beaten item may be better than another "
-        "one. What is done with the rest adds its own risk."
+        "one. Choosing among the rest adds a risk of its own."
     )
 
 

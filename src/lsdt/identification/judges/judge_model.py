@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 WORSE, EQUAL, BETTER = 0, 1, 2
-# What is assumed of a judge before he has answered: the middle and the standard deviation of log s, log t and
+# What is assumed of a judge beforehand: the middle and the standard deviation of log s, log t and
 # logit slip, in units of the spread of the arms. Chosen once, wide; after some 50 answers they hardly matter.
 _MIDDLE = np.array([np.log(0.5), np.log(0.3), np.log(0.075 / 0.925)])
 _WIDTH = np.array([1.0, 1.0, 1.0])

@@ -1,0 +1,45 @@
+"""A command that a user names on the command line, and that is run for every question or evaluation."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+
+from lsdt.errors import InvalidInput
+
+
+class UserCommand:
+    """A command with places such as {arm}, which are filled in for each run; it is run without a shell.
+
+    Examples
+    --------
+    >>> UserCommand("echo hello {arm}", "--evaluate").last_line({"{arm}": "a b"}, "on arm 'a b'")
+    'hello a b'
+    """
+
+    def __init__(self, text: str, option: str) -> None:
+        self.text, self.option = text, option
+        try:
+            self._words = shlex.split(text)
+        except ValueError as error:
+            raise InvalidInput(f"{option} {text!r} cannot be read: {error}") from None
+
+    def names(self, *places: str) -> bool:
+        """Return whether there is a command in which one of the places occurs."""
+        return any(place in word for word in self._words for place in places)
+
+    def last_line(self, values: dict[str, str], about: str) -> str:
+        """Run the command and return the last line that it prints; empty if it prints none."""
+        # One pass, so that braces inside a value are left alone.
+        places = "|".join(map(re.escape, values))
+        filled = [re.sub(places, lambda found: values[found[0]], word) for word in self._words]
+        try:
+            done = subprocess.run(filled, capture_output=True, text=True, errors="replace", check=False)
+        except (OSError, ValueError) as error:  # ValueError: a value with a NUL character
+            reason = getattr(error, "strerror", None) or error
+            raise InvalidInput(f"{self.option} cannot run {self._words[0]!r}: {reason}") from None
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["it printed no message"])[-1]
+            raise InvalidInput(f"{self.option} {about} failed with exit code {done.returncode}: {last}")
+        return (done.stdout.strip().splitlines() or [""])[-1].strip()
