@@ -1,15 +1,18 @@
 """How many tries ``lsdt.identify`` takes, over many problems: mean, median, 95%, worst, and runs cut off.
 
-    python benchmarks/identify_tails.py [--runs 10000] [--first 0] [--only NAME ...] [--most 1000000]
+    python benchmarks/identify_tails.py [--runs 10000] [--first 0] [--only NAME ...] [--into FILE]
 
 The settings are those of ``lsdt reproduce --beyond --only beyond-identify``, and two with similar pairs
 alone: groups of similar arms, nothing being known between groups, and half of the similar pairs of arms with
-means anywhere. All of 10,000 runs take some hours of one core.
+means anywhere. With ``--into``, every run is a line of a file; runs that it has are not played again, and the
+table is of all that it has, so that hours of runs can be spread over days.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
+from pathlib import Path
 from time import process_time
 
 import numpy as np
@@ -46,22 +49,41 @@ SETTINGS = {name: (arena.problem, arena.tolerance) for name, arena in ARENAS.ite
 }
 
 
-def play(name: str, first: int, runs: int, most: int) -> str:
+HEADER = "| setting | runs | mean | median | 95% | worst | cut off | errors | CPU time |\n" + 9 * "|---" + "|"
+
+
+def play(name: str, runs: range, most: int, into: Path | None) -> str:
     """Play the runs of a setting; return a row of the table."""
     (make, tolerance), started = SETTINGS[name], process_time()
-    problem, tries, errors = make(), [], 0
-    for run in range(first, first + runs):
+    problem, done = make(), _read(name, into)
+    for run in runs:
+        if run in done:
+            continue
         draw = _draw(problem.draw(SEED, run))
-        if draw.found is not None:  # else the relations contradict one another, which is noticed
-            taken, gap = identified(draw, tolerance, DELTA, most, (SEED, run))
-            tries.append(taken)
-            errors += taken < most and gap > tolerance * (1.0 + 1e-9)
+        if draw.found is None:  # the relations contradict one another, which is noticed
+            continue
+        tries, gap, known = identified(draw.instance, draw.found, tolerance, DELTA, most, (SEED, run))
+        done[run] = tries, not known, known and gap > tolerance * (1.0 + 1e-9)
+        if into is not None:
+            with into.open("a", newline="") as file:
+                csv.writer(file).writerow([name, run, tries, int(done[run][1]), int(done[run][2])])
+    tries, cut, wrong = np.array(list(done.values()), np.int64).reshape(-1, 3).T
+    if not len(tries):
+        return f"| {name} | 0 | | | | | | | |"
     at = np.quantile(tries, [0.5, 0.95, 1.0])
-    cut = int(np.sum(np.array(tries) >= most))
     return (
         f"| {name} | {len(tries):,} | {np.mean(tries):,.1f} | {at[0]:,.0f} | {at[1]:,.0f} | {at[2]:,.0f} "
-        f"| {cut} | {errors} | {process_time() - started:,.0f} s |"
+        f"| {cut.sum()} | {wrong.sum()} | {process_time() - started:,.0f} s |"
     )
+
+
+def _read(name: str, file: Path | None) -> dict[int, tuple[int, bool, bool]]:
+    """Return the runs of a setting in a file: tries, whether cut off, and whether a worse arm was named."""
+    if file is None or not file.exists():
+        return {}
+    with file.open(newline="") as lines:
+        found = [row for row in csv.reader(lines) if row[0] == name]
+    return {int(run): (int(tries), cut == "1", wrong == "1") for _, run, tries, cut, wrong in found}
 
 
 def main() -> None:
@@ -72,12 +94,11 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--most", type=int, default=1_000_000)
     parser.add_argument("--only", nargs="*", choices=list(SETTINGS), default=list(SETTINGS))
+    parser.add_argument("--into", type=Path)
     given = parser.parse_args()
-    print(
-        "| setting | runs | mean | median | 95% | worst | cut off | errors | CPU time |\n" + 9 * "|---" + "|"
-    )
+    print(HEADER)
     for name in given.only:
-        print(play(name, given.first, given.runs, given.most), flush=True)
+        print(play(name, range(given.first, given.first + given.runs), given.most, given.into), flush=True)
 
 
 if __name__ == "__main__":
