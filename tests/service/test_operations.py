@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import time
 from html import unescape
 
 import httpx
@@ -195,6 +196,20 @@ def test_sessions_outlive_a_restart_and_are_known_to_others_and_bounded(tmp_path
     with open_store(url, read_only=True) as store:
         alone = Sessions(store, bytes(32), 60.0, read_only=True)
         assert alone.find(alone.begin("k")).key == "k"
+
+
+def test_a_browser_that_signed_in_at_one_replica_is_known_to_the_others(monkeypatch):
+    with open_store("memory://two replicas") as store:
+        key, _ = add_key(store, "read")
+        first, second = (Service(Settings("memory://two replicas")) for _ in range(2))
+        monkeypatch.setattr(type(second.store), "is_shared", True)
+        browser = Browser(first)
+        assert browser.sign_in(key).status_code == 303
+        other = Browser(second)
+        other.cookies = browser.cookies
+        time.sleep(0.15)
+        assert other.get("/health").status_code == 200
+        assert Browser(second, cookie="lsdt_session=x").get("/health").status_code == 303
 
 
 # ---------------------------------------------------------------- what operators do

@@ -11,6 +11,7 @@ import json
 import secrets
 from hashlib import blake2b, sha256
 from hmac import compare_digest
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.errors import InvalidFile
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from lsdt.storage import Store
 
 SCOPE = "sessions"
+_EVERY = 0.1  # seconds: as often as replicas look into the logs
 _MOST = 100  # sessions of a key: more than people have browsers; the oldest goes
 
 
@@ -61,10 +63,12 @@ class Sessions:
         self._store, self._secret, self._read_only = store, secret, read_only
         self.seconds = seconds
         self._known: dict[str, Session] = {}
+        self._looked = 0.0
         self.reload()
 
     def reload(self) -> None:
         """Look again."""
+        self._looked = monotonic()
         if self._read_only:
             return
         try:
@@ -72,6 +76,11 @@ class Sessions:
             self._known = {digest: Session(*json.loads(note)) for digest, note in notes}
         except (ValueError, TypeError) as error:
             raise InvalidFile(f"the sessions of {self._store.url} cannot be read: {error}") from None
+
+    def look_again(self) -> None:
+        """Look again, unless that was done just now: anyone may send tokens that are unknown."""
+        if monotonic() - self._looked > _EVERY:
+            self.reload()
 
     def move(self, store: Store) -> None:
         """Look into another store from now on, which has the same sessions."""

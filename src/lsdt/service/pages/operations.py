@@ -16,6 +16,7 @@ from lsdt.errors import InvalidInput, LsdtError
 from lsdt.service import actions
 from lsdt.service.answers import Refused
 from lsdt.service.pages.forms import FIELDS, new_experiment, read_form
+from lsdt.service.requests import read_head
 from lsdt.service.sources import side_of
 
 if TYPE_CHECKING:
@@ -97,7 +98,12 @@ def for_people(handler: Callable[[Any, Request], Awaitable[Response]]) -> Callab
     @functools.wraps(handler)
     async def handle(self: Any, request: Request) -> Response:
         try:
-            return await handler(self, request)
+            try:
+                return await handler(self, request)
+            except Refused as refused:
+                if refused.status != 401 or not await _has_signed_in_elsewhere(self._service, request):
+                    raise
+                return await handler(self, request)
         except Refused as refused:
             if refused.status == 401:
                 return RedirectResponse(f"/login?next={quote(request.url.path)}", 303)
@@ -108,6 +114,15 @@ def for_people(handler: Callable[[Any, Request], Awaitable[Response]]) -> Callab
         return shown
 
     return handle
+
+
+async def _has_signed_in_elsewhere(service: Service, request: Request) -> bool:
+    """Return whether another replica began the session of a browser, just now."""
+    token = read_head(request.scope["headers"]).session
+    if not token or not service.store.is_shared or service.following is not None:
+        return False
+    await run_in_threadpool(service.sessions.look_again)
+    return service.sessions.find(token) is not None
 
 
 class Operations:
