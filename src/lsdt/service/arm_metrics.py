@@ -29,8 +29,10 @@ class ArmNumbers(NamedTuple):
     score: float | None
 
 
-def arm_numbers(agent: Agent, most: int) -> list[ArmNumbers]:
+def arm_numbers(agent: Agent, most: int, *, has_index: bool = True) -> list[ArmNumbers]:
     """Return the `most` arms with the most plays, the most played first, and the others together at the end.
+
+    With `has_index`, also what the policy compares arms by, where it has such a number.
 
     Examples
     --------
@@ -44,7 +46,7 @@ def arm_numbers(agent: Agent, most: int) -> list[ArmNumbers]:
     """
     with agent.held() as learner:
         side, counts, sums = learner.side, learner.counts.copy(), learner.sums.copy()
-        has_index = side.n_arms <= _MOST_SCORED and learner.policy.score_name != "mean"
+        has_index = has_index and side.n_arms <= _MOST_SCORED and learner.policy.score_name != "mean"
         scores = np.array(learner.scores(), float) if has_index else None
     first = np.argsort(-counts, kind="stable")[:most] if most * 50 > len(counts) else _largest(counts, most)
     first = first[counts[first] > 0]
@@ -73,13 +75,13 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def arm_values(agents: Iterable[tuple[str, Agent]], most: int) -> Values:
+def arm_values(agents: Iterable[tuple[str, Agent]], most: int, *, has_index: bool) -> Values:
     """Return the metrics of arms: their help, and values with their labels."""
     plays: list[tuple[Labels, float]] = []
     sums: list[tuple[Labels, float]] = []
     indices: list[tuple[Labels, float]] = []
     for name, agent in agents:
-        for each in arm_numbers(agent, most):
+        for each in arm_numbers(agent, most, has_index=has_index):
             # An arm may be called "other", too: `rest` tells them apart.
             own: Labels = (("arm", "other"), ("rest", "true")) if each.arm is None else (("arm", each.arm),)
             labels = (("experiment", name), *own)
