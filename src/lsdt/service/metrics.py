@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # By hand, because prometheus_client 0.26 is slower. Measured by turns in one script, best turn, Python 3.11:
 # counting a request takes .16 us here, and .31 there with labels looked up beforehand (1.1 without); a commit
 # .14 and .83 us; the text for 1, 100 and 1,000 experiments .014, .18 and 2 ms, and .12, 1.4 and 14 ms. It
-# would save about twenty lines, and add .65 MB to the installation but no further dependency. With ten arms of
-# each experiment, the text for 1,000 takes some .3 s, in a thread.
+# would save about twenty lines, and add .65 MB to the installation but no further dependency. With ten arms
+# of each experiment, the text for 1,000 takes some .3 s, in a thread.
 _BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 _KEPT = 1_000  # commit times, for percentiles: enough for the 99th, and soon forgotten under load
 # Experiments up to which each scrape computes indices (.7 ms each, with 100 arms of ucb1; 5 ms while code is
