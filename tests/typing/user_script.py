@@ -62,7 +62,7 @@ def remote(url: str) -> str | int:
         tell(decision, 1.0)
         assert_type(agent.tell_many([(decision.id, 1)]), tuple[int, int])
         assert_type(agent.stopping(delta=0.1), StoppingAnswer)
-        assert_type(lsdt.Client.best(agent, n_runners_up=1), lsdt.agent.Recommendation)
+        assert_type(agent.best(n_runners_up=1), lsdt.agent.Recommendation)
         return decision.arm_id
 
 
@@ -79,7 +79,7 @@ async def awaited(url: str) -> tuple[int, int]:
 def wrong(plain: lsdt.Client, waiting: lsdt.AsyncClient) -> None:
     """Not run: mypy finds what is wrong in each line, or says that nothing is to be ignored."""
     plain.tell("id", "much")  # type: ignore[arg-type]
-    plain.best(runners=1)  # type: ignore[call-arg]
+    plain.best(runners=1)  # type: ignore[call-overload]
     plain.ask("2")  # type: ignore[call-overload]
     waiting.close()  # type: ignore[unused-coroutine]
 
