@@ -20,6 +20,7 @@ from .identification import (
     identify as identify,
     identify_many as identify_many,
     next_pairs as next_pairs,
+    plan as plan,
     race as race,
 )
 from .policies import Policy as Policy

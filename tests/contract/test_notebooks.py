@@ -137,6 +137,7 @@ def values():
     yield from (result, replay, lsdt.identify(problem, budget=50), *policies, lsdt.Policy("lsdt_psi"))
     asked = lsdt.next_pairs(lsdt.SideInformation(4, arm_ids=IDS[:4]), n=2)
     yield from (asked, asked.questions[0], lsdt.Inquiry(side))
+    yield lsdt.plan(side, tolerance=0.5, policy="ucb1", horizons=[5], n_pairs=0, runs=2)
     yield from (problem, problem.draw(0, 0), lsdt.problems.sparse(n_arms=50, epsilon=0.1))
     yield from (lsdt.problems.given(means, full), lsdt.rewards.gaussian(2.0))
     yield from (
@@ -151,7 +152,7 @@ def values():
     yield from (lsdt.check_side(rated, named), lsdt.check_side(features, log).lipschitz)
     yield from (lsdt.Client("http://x/<b>", name=SCRIPT), lsdt.AsyncClient("http://x"))
     yield RemoteDecision(0, 0, SCRIPT, None, "d")
-    yield StoppingAnswer(False, SCRIPT, 0.3, 0.1, SCRIPT, 1.2, 3.0, 9, SCRIPT, 0)
+    yield StoppingAnswer(False, SCRIPT, 0.3, 0.1, SCRIPT, 1.2, 3.0, 9, SCRIPT, 0, [SCRIPT], 1)
     yield from (lsdt.theory.fractional_domination(full), lsdt.theory.check_assumptions(full, 0.5, 0.5))
     yield from (
         lsdt.theory.elimination_probability(full, 0.5, 0.5),

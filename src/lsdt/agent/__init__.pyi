@@ -1,5 +1,6 @@
 from . import opening as opening
 from .agent import Agent as Agent
+from .auto_policy import choose_policy as choose_policy
 from .decisions import (
     Decision as Decision,
     checked_age as checked_age,

@@ -22,6 +22,7 @@ from lsdt.cli import (
     identify,
     keys,
     next_pairs,
+    plan,
     race,
     replay,
     reproduce,
@@ -51,6 +52,7 @@ COMMANDS = {
     "identify": identify,
     "race": race,
     "next-pairs": next_pairs,
+    "plan": plan,
     "serve": serve,
     "keys": keys,
     "compile": compile_ahead,
@@ -81,6 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
         "  lsdt identify --p-similar .5 --p-dissimilar .5 --delta .01\n"
         "  lsdt race scores.csv --user question --item prompt --rating score\n"
         "  lsdt next-pairs side.parquet --until 10\n"
+        "  lsdt plan side.parquet --horizons 1000 10000\n"
         "  lsdt serve\n"
         "  lsdt compile ucb1\n\n"
         "some messages name options as in Python: max_wrong=2 is --max-wrong 2\n"

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,50}")
 
 
-def add_pairs_options(parser: argparse.ArgumentParser) -> None:
-    """Add the file of pairs, how to read it, and how to find candidates."""
+def add_file_options(parser: argparse.ArgumentParser) -> None:
+    """Add the file of pairs, and how to read it."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="pairs of arms, .csv or .parquet")
     parser.add_argument("--example", metavar="NAME", help="a built-in example instead: complete or partial")
     parser.add_argument(
@@ -30,6 +30,11 @@ def add_pairs_options(parser: argparse.ArgumentParser) -> None:
         metavar="A,B,RELATION",
         help="the names of the columns, if they are not a, b, relation",
     )
+
+
+def add_pairs_options(parser: argparse.ArgumentParser) -> None:
+    """Add the file of pairs, how to read it, and how to find candidates."""
+    add_file_options(parser)
     parser.add_argument(
         "--method",
         default="auto",

@@ -19,10 +19,12 @@ __all__ = [
     "LikelyBest",
     "NextPairs",
     "PairQuestion",
+    "Plan",
     "RaceResult",
     "TopIdentification",
     "identify",
     "identify_many",
     "next_pairs",
+    "plan",
     "race",
 ]

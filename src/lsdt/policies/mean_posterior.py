@@ -81,9 +81,9 @@ class MeanPrior(NamedTuple):
 
 
 def mean_prior(
-    side: SideInformation, bounded: bool, arms: NDArray[np.int64] | None = None
+    side: SideInformation, bounded: bool, arms: NDArray[np.int64] | None = None, scale: float = 1.0
 ) -> MeanPrior | None:
-    """Return draws from the prior, of some arms or all of them.
+    """Return draws from the prior, of some arms or all of them, divided by a scale.
 
     None where the relations have no size in rewards, and where no means are found to satisfy them: mostly
     because there are none, and the relations contradict one another.
@@ -108,6 +108,11 @@ def mean_prior(
     if size is None:
         return None
     relations = relations_of(some)
+    if scale != 1.0:
+        size /= scale
+        relations = relations._replace(
+            low=relations.low / scale, high=relations.high / scale, apart=relations.apart / scale
+        )
     start = _start(some, relations, size, bounded)
     if start is None:
         return None

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.errors import ContradictionWarning, Unsupported
-from lsdt.kernel import copy_state
+from lsdt.kernel import Purpose, copy_state, new_stream
 from lsdt.policies.beyond.identify import first_state
 from lsdt.policies.offline import offline_step
 from lsdt.policies.parts.evidence_tangents import learn_all
 from lsdt.policies.parts.gap_rows import fill_plays, list_plays
 from lsdt.policies.parts.leaders import name_leader, none_can_reach
-from lsdt.policies.parts.play_ahead import Ahead, play_ahead
+from lsdt.policies.parts.play_ahead import Ahead, play_ahead, play_out
 from lsdt.policies.parts.tallies import Tallies
 from lsdt.policies.tolerance import sized_bounds, tolerance_of, unknown_gaps
 
@@ -201,6 +201,17 @@ class StoppingRule:
         state = self._with(counts, sums)
         fill_plays(state.rows, state.tallies.counts)
         return play_ahead(state, math.log(1.0 / delta))
+
+    def play_out(
+        self, means: NDArray[np.float64], delta: float, most: int, key: tuple[int, int]
+    ) -> tuple[int, int]:
+        """Let the policy ``'identify'`` play arms with these means, in the order of `arms`.
+
+        Returns after how many tries the best arm is known, at most `most`, and how many arms could then still
+        be the best. `key` is a seed and the number of the run.
+        """
+        state: IdentifyState = copy_state(self._state)
+        return play_out(state, means, math.log(1.0 / delta), most, new_stream(*key, Purpose.REWARD))
 
     def _with(
         self, counts: NDArray[np.int64], sums: NDArray[np.float64], pending: NDArray[np.int64] | None = None

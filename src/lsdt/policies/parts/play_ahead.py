@@ -9,6 +9,7 @@ far, so that a run takes some hundred choices, however long it is.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +28,9 @@ from lsdt.kernel import (
     uniform,
 )
 from lsdt.policies.parts.evidence_tangents import learn_rewards
+from lsdt.policies.parts.gap_rows import fill_plays
 from lsdt.policies.parts.information import arm_to_play, put_interval
-from lsdt.policies.parts.leaders import put_free_evidence
+from lsdt.policies.parts.leaders import name_leader, none_can_reach, put_free_evidence
 from lsdt.policies.parts.mixture_evidence import NOBODY, seen_mean
 
 _RUNS = 15  # their median was within three times of real runs in 87% of trials
@@ -36,6 +38,9 @@ _MOST_ARMS = 1_000  # a run takes most of a second with more
 _MOST_TRIES = 1_000_000  # as many as `lsdt.identify` tries by default
 # No estimate is given where the upper quartile of the runs is more than this times the lower one.
 _WIDEST = 4.0
+_LOOKS = 100  # as in `lsdt.identify`
+_RIVALS = 8  # of the last look, which mostly settle the next one
+_REPEATED = 1_000  # choices that are repeated less than this often take as long as the rule
 _SPREAD = 2.0  # of means that nothing is known of, in sigmas
 
 
@@ -97,6 +102,39 @@ def tries_ahead(state: Any, means: Array, goal: float, most: int, stream: Array)
         learn_rewards(state, arm, step, sum_of_rewards(state, means[arm], step, stream))
         gone += step
     return min(gone, most)
+
+
+@compiled
+def play_some(state: Any, means: Array, count: int, stream: Array) -> None:
+    """Play so many tries, a choice being repeated for the thousandth part of all tries so far."""
+    gone, everything = 0, Allowed(True, np.ones(len(state.tallies.counts), np.bool_))
+    while gone < count:
+        arm = arm_to_play(state, everything)
+        step = min(1 + int(state.total[0]) // _REPEATED, count - gone)
+        learn_rewards(state, arm, step, sum_of_rewards(state, means[arm], step, stream))
+        gone += step
+
+
+def play_out(state: Any, means: Array, goal: float, most: int, stream: Array) -> tuple[int, int]:
+    """Play until all evidence reaches the goal, for at most so many tries; means are those of the arms.
+
+    Returns the tries, and how many arms then have less evidence than that against them. The rule is looked at
+    as often as `lsdt.identify` does it: after every hundredth part of the tries so far.
+    """
+    tries, strongest = 0, (np.zeros(0, np.int64), np.zeros(0))
+    while tries < most:
+        fill_plays(state.rows, state.tallies.counts)
+        if not (len(strongest[0]) and none_can_reach(state, goal, *strongest)):
+            named = name_leader(state)
+            if named.evidence.min(initial=math.inf) >= goal:
+                break
+            strongest = named.order[:_RIVALS].copy(), named.point
+        step = min(max(tries // _LOOKS, 1), most - tries)
+        play_some(state, means, step, stream)
+        tries += step
+    free, point = np.empty(len(means)), np.empty(len(means))
+    put_free_evidence(state, free, point)
+    return tries, int((free < goal).sum())
 
 
 def play_ahead(state: Any, goal: float) -> Ahead:
