@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +57,9 @@ def begin_both(name, problem, horizon, key, **parameters):
         given = relations_of(state)
     if name == "soft_closure":
         given = {"draws": draws_of(state)}
+    if name == "lsdt_posterior":
+        given = {"particles": partial(particles_of, ready.player), "excess": partial(excess_of, ready.player)}
+        given["guard"] = 3.0 if len(state.particles.rewards) >= 5 else 6.0
     world = world_of(problem.side, problem.rewards, horizon)
     twins = HEAVY_TWINS if parameters.get("tails") == "heavy" else TWINS
     twin = twins[name](world, Stream(*key), **parameters, **given)
@@ -67,6 +71,23 @@ def draws_of(state):
     """What soft closure starts from: drawn means, a list for every draw."""
     table = state.first.reshape(len(state.surprise), -1).T
     return (np.exp(table) if state.costs.family == BERNOULLI else table).tolist()
+
+
+def particles_of(player):
+    """What LSDT-posterior believes at the moment: means of the candidates and a weight, by particle."""
+    particles = player.state.particles
+    if particles.size == 0:
+        return []
+    x = (
+        particles.x.reshape(particles.size, -1)
+        + particles.level.reshape(-1, particles.size).T[:, particles.block]
+    )
+    return list(zip(x[:, : particles.n_candidates].tolist(), particles.weight.tolist(), strict=True))
+
+
+def excess_of(player):
+    """What LSDT-posterior knows of closure costs: they are exact where that matters, else lower bounds."""
+    return player.state.excess.tolist()
 
 
 def relations_of(state):

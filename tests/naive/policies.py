@@ -7,6 +7,7 @@ from naive.policies_closure import LsdtClosure, MixtureClosure, SoftClosure
 from naive.policies_graph import CklUcb, ClusteredTs, ImedUb, LaplacianUcb, Ossb, Osub, SpectralTs, Uts
 from naive.policies_identify import Identify
 from naive.policies_lsdt import LsdtCsi, LsdtPsi, LsdtTsCsi, LsdtTsPsi
+from naive.policies_posterior import LsdtPosterior
 from naive.policies_tails import LsdtCsiTruncated, LsdtPsiTruncated, Ucb1Truncated
 from naive.policies_watchful import LsdtWatchful
 
@@ -17,6 +18,7 @@ TWINS = {
     "lsdt_ts_psi": LsdtTsPsi,
     "lsdt_closure": LsdtClosure,
     "soft_closure": SoftClosure,
+    "lsdt_posterior": LsdtPosterior,
     "mixture_closure": MixtureClosure,
     "identify": Identify,
     "ucb1": Ucb1,

@@ -18,6 +18,7 @@ BUILT_IN = {
     "lsdt_ts_csi": "lsdt.policies.paper.lsdt_ts_csi",
     "lsdt_ts_psi": "lsdt.policies.paper.lsdt_ts_psi",
     "lsdt_closure": "lsdt.policies.beyond.lsdt_closure",
+    "lsdt_posterior": "lsdt.policies.beyond.lsdt_posterior",
     "soft_closure": "lsdt.policies.beyond.soft_closure",
     "mixture_closure": "lsdt.policies.beyond.mixture_closure",
     "identify": "lsdt.policies.beyond.identify",

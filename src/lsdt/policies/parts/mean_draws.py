@@ -58,7 +58,7 @@ def draws_of(found: CandidateSet, bounded: bool) -> Floats:
     none = np.zeros((0, len(found.arms)))
     if len(found.arms) > MOST_CANDIDATES or found.conflict is not None:
         return none
-    members = _members(found.side.n_arms, found.arms)
+    members = members_of(found.side.n_arms, found.arms)
     side = subset(found.side, members)
     size = size_of(side)
     if size is None:
@@ -125,7 +125,7 @@ def draw_by_order(
     draw_in_order(x[order], order, kinds, limits, sweeps, kept, draws, stream)
 
 
-def _members(n_arms: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+def members_of(n_arms: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the arms to draw: all, or the candidates and some others."""
     if n_arms <= _MOST_ARMS:
         return np.arange(n_arms)

@@ -8,11 +8,14 @@ over, and traded with the next one: no single arm could get past another compone
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lsdt.kernel import Array, compiled, inlined, safe_exp, safe_log, uniform
+
+if TYPE_CHECKING:
+    from lsdt.kernel import FixedReals, FixedWholes
 
 _ALL = 2**62  # more than there are relations
 _TRIES = 8  # places that an arm without a free one is tried at
@@ -22,20 +25,20 @@ _TINY = 1e-300  # logarithms of 0 would be infinite
 
 
 class DrawnRelations(NamedTuple):
-    """DrawnRelations as rows: links ``low <= x_j - x_k <= high``, dissimilar pairs ``|x_j - x_k| >= apart``.
+    """Relations as rows: links ``low <= x_j - x_k <= high``, dissimilar pairs ``|x_j - x_k| >= apart``.
 
     ``component`` numbers what links hold together; where ``turns`` is 0 a range gives it a direction.
     """
 
-    starts: Array
-    others: Array
-    low: Array
-    high: Array
-    far_starts: Array
-    far: Array
-    apart: Array
-    component: Array
-    turns: Array
+    starts: FixedWholes
+    others: FixedWholes
+    low: FixedReals
+    high: FixedReals
+    far_starts: FixedWholes
+    far: FixedWholes
+    apart: FixedReals
+    component: FixedWholes
+    turns: FixedWholes
 
 
 class RewardEvidence(NamedTuple):

@@ -55,7 +55,7 @@ class _Group(NamedTuple):
     wide: bool
 
 
-class _Component(NamedTuple):
+class Component(NamedTuple):
     """Arms that links hold together, and dissimilar pairs of these (by their place) and others."""
 
     arms: Wholes
@@ -71,7 +71,7 @@ class _Chains(NamedTuple):
     width: float
     component: Wholes
     groups: list[_Group]
-    components: list[_Component]
+    components: list[Component]
     ends: tuple[Wholes, Wholes]
     ends_apart: Floats
 
@@ -133,18 +133,29 @@ def _chains_of(x: Floats, width: float, relations: DrawnRelations) -> _Chains:
         groups += [_group(members, bounds, loose, wide) for members in _independent(these, tied)]
     across = component[far_owners] != component[far]
     pairs = far_owners[across], far[across], apart[across] * _SLACK
-    components = []
-    for which in range(len(relations.turns)):
-        members = np.flatnonzero(component == which)
-        # An arm by itself is put anywhere by its own moves.
-        if len(relations.turns) > 1 and len(members) > 1:
-            own = component[pairs[0]] == which
-            places = np.searchsorted(members, pairs[0][own])
-            turns = bool(relations.turns[which] == 1)
-            components.append(_Component(members, turns, places, pairs[1][own], pairs[2][own][:, None]))
     once = pairs[0] < pairs[1]
     ends, ends_apart = (pairs[0][once], pairs[1][once]), pairs[2][once][:, None]
-    return _Chains(width, component, groups, components, ends, ends_apart)
+    return _Chains(width, component, groups, parts_of(relations), ends, ends_apart)
+
+
+def parts_of(relations: DrawnRelations) -> list[Component]:
+    """Return the components that can move; an arm by itself is put anywhere by its own moves."""
+    component, n_components = relations.component, len(relations.turns)
+    if n_components == 1:
+        return []
+    owners = np.repeat(np.arange(len(component)), np.diff(relations.far_starts))
+    across = component[owners] != component[relations.far]
+    owners, others = owners[across], relations.far[across]
+    apart = relations.apart[across] * _SLACK
+    parts = []
+    for which in range(n_components):
+        members = np.flatnonzero(component == which)
+        if len(members) > 1:
+            own = component[owners] == which
+            places = np.searchsorted(members, owners[own])
+            turns = bool(relations.turns[which] == 1)
+            parts.append(Component(members, turns, places, others[own], apart[own][:, None]))
+    return parts
 
 
 def _centre(x: Floats, width: float, relations: DrawnRelations) -> Floats:
@@ -231,7 +242,7 @@ def _sweep(z: Floats, sign: Floats, chains: _Chains, rng: np.random.Generator) -
         _move_arms(z, sign, chains, group, points[begin : begin + len(group.arms)])
         begin += len(group.arms)
     for part in chains.components:
-        _move_component(z, sign, chains, part, rng)
+        move_component(z, sign, chains.component, chains.width, part, rng)
     if len(sign) > 1:
         _trade_neighbours(z, sign, chains, rng)
     x = z * sign[chains.component] if len(sign) > 1 else z
@@ -291,12 +302,12 @@ def _point_between(
     return np.where((low < high) & (free > 0.0), drawn, now)
 
 
-def _move_component(
-    z: Floats, sign: Floats, chains: _Chains, part: _Component, rng: np.random.Generator
+def move_component(
+    z: Floats, sign: Floats, component: Wholes, width: float, part: Component, rng: np.random.Generator
 ) -> None:
     """Turn a component over, put it anywhere or move it a little, where it stays apart from the others."""
-    which = chains.component[part.arms[0]]
-    now, own, width = z[part.arms], sign[which], chains.width
+    which = component[part.arms[0]]
+    now, own = z[part.arms], sign[which]
     x = now * own
     low, high = x.min(axis=0), x.max(axis=0)
     kind, turn, place, near = rng.random((4, z.shape[1]))
@@ -306,7 +317,7 @@ def _move_component(
     y = np.where(turns, low + high - x, x) + shift
     fits = (y.min(axis=0) >= 0.0) & (y.max(axis=0) <= width)
     if len(part.places):
-        others = z[part.others] * sign[chains.component[part.others]]
+        others = z[part.others] * sign[component[part.others]]
         fits &= (np.abs(y[part.places] - others) >= part.apart).all(axis=0)
     after = np.where(turns & fits, -own, own)
     z[part.arms], sign[which] = np.where(fits, y * after, now), after
