@@ -160,6 +160,7 @@ def values():
     )
     yield from (
         lsdt.theory.graves_lai_constant(full, means),
+        lsdt.theory.closure_constants(full, means),
         lsdt.theory.upper_bound_csi(full, means, horizon=100),
     )
     for rule in (specification_of("ucb1"), specification_of("lsdt_psi")):

@@ -33,6 +33,7 @@ NEED_EPSILON = [
         "spectral_ts",
         "lsdt_watchful",
         "lsdt_closure",
+        "lsdt_posterior",
         "soft_closure",
         "mixture_closure",
     ),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from lsdt.cli.pairs_options import add_file_options, read_pairs
 from lsdt.cli.terminal import escape
@@ -115,4 +114,4 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _plain(values: list[Any]) -> list[Any]:
     """Return values as JSON has them: null where a number is infinite or missing."""
-    return [None if isinstance(value, float) and not np.isfinite(value) else value for value in values]
+    return [None if isinstance(value, float) and not math.isfinite(value) else value for value in values]

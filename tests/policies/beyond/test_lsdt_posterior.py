@@ -54,7 +54,7 @@ def test_what_was_learned_before_is_learned_at_once():
     one, all_ = (policy.begin(side, COINS, None, new_stream(2)) for _ in range(2))
     rng, n_arms = np.random.default_rng(3), len(one.arms)
     counts, sums = np.zeros(n_arms), np.zeros(n_arms)
-    for _ in range(12):
+    for _ in range(60):
         for arm in range(n_arms):
             reward = float(rng.random() < means[one.arms[arm]])
             one.player.update(arm, reward)

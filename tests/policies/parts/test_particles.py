@@ -10,10 +10,12 @@ import pytest
 import lsdt
 from lsdt.kernel import BERNOULLI, FAMILIES, Allowed, new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.parts import particle_draws
+from lsdt.policies import specification_of
 from lsdt.policies.parts.information_ratio import least_ratio
+from lsdt.policies.parts.mean_draws import relations_of
 from lsdt.policies.parts.particle_draws import new_particles
 from lsdt.policies.parts.particle_moves import put_fits, rejuvenate
+from lsdt.policies.parts.particle_sweeps import sweep_chains
 from lsdt.policies.parts.particles import CARRIED, FLAT, LEARNED, put_all, resample, weigh
 from lsdt.policies.parts.tallies import add_reward, new_tallies
 from naive.policies_posterior import best_mixture
@@ -22,9 +24,9 @@ from side_by_side import random_problem
 GAUSSIAN, COINS = RewardModel("gaussian", 1.0), RewardModel("bernoulli", 0.5)
 
 
-def particles_of(side, family, variance=1.0):
+def particles_of(side, family, variance=1.0, most=256):
     with_offline = lsdt.candidate_set(side, method="propagation")
-    return new_particles(with_offline, FAMILIES[family], variance), with_offline
+    return new_particles(with_offline, FAMILIES[family], variance, most), with_offline
 
 
 def means_of(particles):
@@ -91,7 +93,7 @@ CASES = {
 REWARDS = [(0, 1.0), (1, 0.0), (0, 1.0), (2, 0.0), (1, 1.0), (2, 0.0), (0, 0.0)]
 
 
-def exact_posterior(near, far, ranges, family, width, rng, n=400_000):
+def exact_posterior(near, far, ranges, family, width, rng, rewards=REWARDS, n=400_000):
     """Chances of being the best and posterior means, from points of a box that were tried one by one."""
     x = rng.random((n, 3)) * width
     holds = np.ones(n, bool)
@@ -104,10 +106,10 @@ def exact_posterior(near, far, ranges, family, width, rng, n=400_000):
     x = x[holds]
     fit = np.zeros(len(x))
     if family == "bernoulli":
-        for arm, reward in REWARDS:
+        for arm, reward in rewards:
             fit += np.log(x[:, arm] if reward else 1.0 - x[:, arm])
     else:  # the level is flat: what remains of the squares after the best shift
-        away = np.array([reward - x[:, arm] for arm, reward in REWARDS])
+        away = np.array([reward - x[:, arm] for arm, reward in rewards])
         fit = -0.5 * ((away - away.mean(axis=0)) ** 2).sum(axis=0)
     weight = np.exp(fit - fit.max())
     best = np.bincount(x.argmax(axis=1), weight, 3) / weight.sum()
@@ -117,15 +119,14 @@ def exact_posterior(near, far, ranges, family, width, rng, n=400_000):
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
 @pytest.mark.parametrize("case", CASES)
-def test_the_posterior_of_three_arms(case, family, monkeypatch):
+def test_the_posterior_of_three_arms(case, family):
     """Weights, resampling and moves together, against rejection sampling.
 
     With 1,000 particles a share is right to 4 sqrt(1/4 / 1000) = .063, if they are independent.
     """
     near, far, ranges = CASES[case]
-    monkeypatch.setattr(particle_draws, "_MOST", 1_000)
     side = lsdt.SideInformation(3, near, far, ranges=ranges, epsilon=0.3)
-    particles, found = particles_of(side, family)
+    particles, found = particles_of(side, family, most=1_000)
     assert found.arms.tolist() == [0, 1, 2]
     assert particles.kind == (CARRIED if family == "bernoulli" else FLAT)
     tallies = new_tallies(3)
@@ -144,6 +145,43 @@ def test_the_posterior_of_three_arms(case, family, monkeypatch):
     fits = np.empty(particles.size)
     put_fits(particles, tallies, fits)
     assert np.isfinite(fits).all()
+
+
+@pytest.mark.parametrize("model", [GAUSSIAN, COINS], ids=["gaussian", "bernoulli"])
+@pytest.mark.parametrize("case", CASES)
+def test_the_posterior_of_three_arms_that_start_with_rewards(case, model):
+    """All rewards at once, each three times, to the margin of the test above."""
+    near, far, ranges = CASES[case]
+    side = lsdt.SideInformation(3, near, far, ranges=ranges, epsilon=0.3)
+    particles, _ = particles_of(side, model.family, most=1_000)
+    ready = lsdt.Policy("lsdt_posterior").begin(side, model, None, new_stream(1))
+    counts, sums = np.zeros(3), np.zeros(3)
+    for arm, reward in 3 * REWARDS:
+        counts[arm] += 1
+        sums[arm] += reward
+    specification_of("lsdt_posterior").fill(ready.player.state._replace(particles=particles), counts, sums)
+    rng = np.random.default_rng(5)
+    best, gaps = exact_posterior(near, far, ranges, model.family, particles.width, rng, 3 * REWARDS)
+    weight = particles.weight / particles.weight.sum()
+    assert np.bincount(particles.best, weight, 3) == pytest.approx(best, abs=0.063)
+    x = particles.x.reshape(-1, 3)
+    assert weight @ (x - x[:, [0]]) == pytest.approx(gaps, abs=0.063)
+
+
+@pytest.mark.parametrize("repairs", [True, False])
+@pytest.mark.parametrize("jumps", [True, False])
+def test_sweeps_of_both_bodies_have_the_same_bits(jumps, repairs):
+    for number, complete in ((3, True), (5, False), (8, False)):
+        relations = relations_of(random_problem(number, "bernoulli", complete).side)
+        rng = np.random.default_rng(number)
+        x = rng.random((len(relations.component), 6))
+        y, broken, counted = x.copy(), np.zeros(6, np.int64), np.ones(6, np.int64)
+        for _ in range(5):
+            points = rng.random(x.shape)
+            sweep_chains.plain(x, relations, 1.0, points, jumps, repairs, broken)
+            sweep_chains.py_func(y, relations, 1.0, points, jumps, repairs, counted)
+            assert np.array_equal(x, y)
+            assert np.array_equal(broken, counted)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])

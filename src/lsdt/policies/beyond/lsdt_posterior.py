@@ -39,6 +39,7 @@ from lsdt.kernel import (
     new_stream,
     safe_exp,
     safe_log,
+    whole_below,
 )
 from lsdt.policies.parts.closure_tangents import (
     COST_PLACES,
@@ -62,7 +63,7 @@ from lsdt.policies.parts.particles import (
     resample,
     weigh,
 )
-from lsdt.policies.parts.tallies import is_allowed
+from lsdt.policies.parts.tallies import Tallies, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ _CREDIT = 1_500  # visits to relations a round: some five microseconds of moves
 _FEWEST = 0.5  # the share of particles of which fewer are effective before they are resampled
 _GOLDEN = 0.6180339887498949  # multiples of it are as even as can be, so mixtures need no coin
 _FINEST = 2.0**-36  # costs are rounded to this, so that equal ones tie whatever the course of the solver
-_CREDITS_OF_FILL = 40  # rounds' worth of moves, where many rewards are learned at once
+_VISITS_OF_FILL = 300  # for each particle in every stage, where many rewards are learned at once
 _SEED = 23  # any: the same tallies give the same state
 
 
@@ -274,7 +275,7 @@ def arm_of_posterior(state: LsdtPosteriorState, allowed: Allowed, weight: Array,
     lift_chances(chance, table, best, leader, state.lift, variance)
     first, second, share = least_ratio(chance, table, best, allowed)
     turn = (state.total[0] + 1) * _GOLDEN
-    return second if turn - math.floor(turn) < share else first
+    return second if turn - whole_below(turn) < share else first
 
 
 def select(state: LsdtPosteriorState, allowed: Allowed, stream: Array) -> int:
@@ -309,28 +310,37 @@ def score(state: LsdtPosteriorState, arm: int) -> float:
 
 
 def fill(state: LsdtPosteriorState, counts: Array, sums: Array) -> None:
-    """Start with rewards: weigh all particles by all of them at once, resample, and move them."""
+    """Start with rewards, in stages: few particles would explain all of them at once.
+
+    The first stage has at most one play of each arm, and every stage twice as many as the one before.
+    """
     fill_costs(state.costs, counts, sums)
-    plays, particles = state.costs.tallies.counts, state.particles
-    state.total[0] = plays.sum()
+    tallies, particles = state.costs.tallies, state.particles
+    state.total[0] = tallies.counts.sum()
+    put_excess(state)
     if particles.size == 0 or state.total[0] == 0:
-        put_excess(state)
         return
-    n_blocks, means = len(particles.rewards), state.costs.tallies.means
+    stream, before, fits = new_stream(_SEED), np.zeros(particles.size), np.empty(particles.size)
+    for halvings in range(int(tallies.counts.max()).bit_length() - 1, -1, -1):
+        plays = tallies.counts >> halvings
+        stage = tallies._replace(counts=plays, sums=plays * tallies.means)
+        put_rewards(particles, stage)
+        put_fits(particles, stage, fits)
+        particles.weight[:] *= np.exp(fits - before - (fits - before).max())
+        resample(particles, state.refuted, stream)
+        rejuvenate(particles, stage, _VISITS_OF_FILL * particles.size, stream)
+        put_fits(particles, stage, before)
+
+
+def put_rewards(particles: Particles, tallies: Tallies) -> None:
+    """Tell particles the rewards of all arms, in place of those told so far; weights stay."""
+    plays, n_blocks = tallies.counts, len(particles.rewards)
     x = particles.x.reshape(particles.size, -1)[:, : len(plays)]
     tied = particles.block[: len(plays), None] == np.arange(n_blocks)
     particles.rewards[:] = plays @ tied
-    away = plays * (means - x)
-    particles.told[:] = (away @ tied).T.ravel()
+    particles.told[:] = ((tallies.sums - plays * x) @ tied).T.ravel()
     learn_all(particles)
-    fits = np.empty(particles.size)
     put_all(particles)
-    put_fits(particles, state.costs.tallies, fits)
-    particles.weight[:] = np.exp(fits - fits.max())
-    put_excess(state)
-    stream = new_stream(_SEED)
-    resample(particles, state.refuted, stream)
-    rejuvenate(particles, state.costs.tallies, _CREDITS_OF_FILL * _CREDIT, stream)
 
 
 def remark(state: LsdtPosteriorState) -> str:

@@ -11,7 +11,7 @@ point of it is exact (`mean_draws`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from lsdt.policies.parts.mean_draws import (
 )
 from lsdt.policies.parts.mean_draws_kernel import DrawnRelations
 from lsdt.policies.parts.mean_draws_rows import move_component, parts_of
+from lsdt.policies.parts.particle_sweeps import sweep_chains
 from lsdt.policies.parts.particles import CARRIED, FLAT, LEARNED, Particles, put_all
 from lsdt.side_information import subset
 
@@ -43,8 +44,8 @@ if TYPE_CHECKING:
 _SEED = 22  # any: the same policy draws the same means
 _MOST, _FEWEST = 256, 64  # particles: twice as many won nothing
 _ENTRIES = 100_000  # particles times arms: a megabyte
-_STARTS = 16
-_REPAIRS = 60  # sweeps; half of the starts are repaired by some ten to thirty
+_STARTS = 32  # fewer left more problems at p = .2 without a particle in which the best arm is best
+_REPAIRS = 150  # sweeps; most starts need ten to thirty
 _ENOUGH = 0.75  # of the starts, and the others are left
 _CHAINS = 64  # after repairs: each makes some particles
 _BURN_IN, _BETWEEN = 40, 10  # sweeps before the first particle of a chain, and between two
@@ -53,19 +54,9 @@ _WIDER = 1.1  # the box reaches a little beyond the means found; by eye
 _LEVEL_OF_COINS = 1.0 / 12.0  # the variance of a level that may be anywhere in [0, 1]
 
 
-class _Table(NamedTuple):
-    """The relations of one arm."""
-
-    others: Wholes
-    low: Floats
-    high: Floats
-    far: Wholes
-    apart: Floats
-
-
-def new_particles(found: CandidateSet | None, family: int, variance: float) -> Particles:
+def new_particles(found: CandidateSet | None, family: int, variance: float, most: int = _MOST) -> Particles:
     """Return particles of equal weight; none where no mean vector is found, or there are too many arms."""
-    drawn = None if found is None else _drawn(found, family == BERNOULLI)
+    drawn = None if found is None else _drawn(found, family == BERNOULLI, most)
     if drawn is None:
         return _no_particles(family, variance, 0 if found is None else len(found.arms))
     x, width, relations, n_candidates = drawn
@@ -116,7 +107,7 @@ def _no_particles(family: int, variance: float, n_candidates: int) -> Particles:
     )
 
 
-def _drawn(found: CandidateSet, bounded: bool) -> tuple[Floats, float, DrawnRelations, int] | None:
+def _drawn(found: CandidateSet, bounded: bool, most: int) -> tuple[Floats, float, DrawnRelations, int] | None:
     """Return means, a row each, the box they lie in, and relations; candidates are the first columns."""
     n_candidates = len(found.arms)
     if n_candidates > MOST_CANDIDATES or found.conflict is not None:
@@ -127,7 +118,7 @@ def _drawn(found: CandidateSet, bounded: bool) -> tuple[Floats, float, DrawnRela
     if size is None:
         return None
     relations, n_arms = relations_of(side), len(members)
-    n_draws = min(max(_ENTRIES // n_arms, _FEWEST), _MOST)
+    n_draws = min(max(_ENTRIES // n_arms, _FEWEST), most)
     if side.is_complete and side.ranges is None and side.store.thresholds is None:
         start = first_means(side, relations, size, bounded, new_stream(_SEED))
         if start is None:
@@ -160,7 +151,6 @@ def _from_starts(
 ) -> tuple[Floats, float] | None:
     """Draw means by several chains from several starts; None where no start could be repaired."""
     rng, n_arms = np.random.default_rng(_SEED), len(relations.component)
-    tables = _tables(relations)
     line = lay_on_lines(relations, size)
     spread = 0.25 * size * (np.arange(_STARTS) % 4)
     x = line[:, None] + spread * rng.normal(size=(n_arms, _STARTS))
@@ -174,12 +164,13 @@ def _from_starts(
     else:
         width = 2.0 * (float(x.max()) + size)
         x += 0.5 * (width - x.max(axis=0))
-    is_whole = np.zeros(_STARTS, np.bool_)
+    n_broken = np.zeros(_STARTS, np.int64)
     for number in range(_REPAIRS):
-        is_whole = _sweep(x, tables, width, rng, jumps=number % 2 == 1, whole=is_whole)
-        if is_whole.mean() >= _ENOUGH:
+        points = rng.random(x.shape)
+        sweep_chains(x, relations, width, points, number % 2 == 1, True, n_broken)
+        if (n_broken == 0).mean() >= _ENOUGH:
             break
-    x = x[:, is_whole]
+    x = x[:, n_broken == 0]
     if not bounded and x.shape[1]:
         x -= x.min(axis=0)
         spans = x.max(axis=0)
@@ -188,86 +179,16 @@ def _from_starts(
     if not x.shape[1]:
         return None
     x = np.ascontiguousarray(x[:, np.arange(_CHAINS) % x.shape[1]])
+    n_broken = np.zeros(_CHAINS, np.int64)
     n_sweeps, draws = _BURN_IN, np.empty((-(-n_draws // _CHAINS) * _CHAINS, n_arms))
     for first in range(0, len(draws), _CHAINS):
         for number in range(n_sweeps):
-            _sweep(x, tables, width, rng, jumps=number % 2 == 1, whole=np.ones(_CHAINS, np.bool_))
+            points = rng.random(x.shape)
+            sweep_chains(x, relations, width, points, number % 2 == 1, False, n_broken)
             _move_components(x, relations, width, rng)
         draws[first : first + _CHAINS] = x.T
         n_sweeps = _BETWEEN
     return draws[:n_draws], width
-
-
-def _tables(relations: DrawnRelations) -> list[_Table]:
-    tables = []
-    for arm in range(len(relations.component)):
-        near = slice(relations.starts[arm], relations.starts[arm + 1])
-        far = slice(relations.far_starts[arm], relations.far_starts[arm + 1])
-        tables.append(
-            _Table(
-                relations.others[near],
-                relations.low[near, None],
-                relations.high[near, None],
-                relations.far[far],
-                relations.apart[far, None],
-            )
-        )
-    return tables
-
-
-def _sweep(
-    x: Floats,
-    tables: list[_Table],
-    width: float,
-    rng: np.random.Generator,
-    jumps: bool,
-    whole: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    """Move every arm of all chains in turn; return which chains break no relation.
-
-    An arm is drawn from the stretch between its dissimilar arms that it lies in. Where it `jumps`, it goes to
-    a uniform point of what similar arms leave for it, unless it breaks more relations there. Both leave the
-    uniform law as it is, for chains that are `whole`.
-    """
-    points, n_broken = rng.random(x.shape), np.zeros(x.shape[1], np.int64)
-    all_whole = bool(whole.all())
-    for arm, (others, low_by, high_by, far, apart) in enumerate(tables):
-        now = x[arm]
-        low, high = np.zeros(len(now)), np.full(len(now), width)
-        near, away = x[others], x[far]
-        if len(others):
-            low = np.maximum(low, (near + low_by).max(axis=0))
-            high = np.minimum(high, (near + high_by).min(axis=0))
-        if not jumps:
-            if len(far):
-                is_below = away <= now
-                low = np.maximum(low, np.where(is_below, away + apart, -np.inf).max(axis=0))
-                high = np.minimum(high, np.where(is_below, np.inf, away - apart).min(axis=0))
-            fits = low < high
-            x[arm] = np.where(fits, np.minimum(low + points[arm] * (high - low), high), now)
-            n_broken += ~fits
-            continue
-        y = np.minimum(low, high) + points[arm] * np.abs(high - low)
-        if all_whole:
-            fits = low < high
-            if len(far):
-                fits &= (np.abs(y - away) >= apart).all(axis=0)
-            x[arm] = np.where(fits, y, now)
-            continue
-        before = _n_broken(now, near, low_by, high_by, away, apart)
-        after = _n_broken(y, near, low_by, high_by, away, apart)
-        x[arm] = np.where(after <= before, y, now)
-        n_broken += np.minimum(before, after)
-    return n_broken == 0
-
-
-def _n_broken(
-    at: Floats, near: Floats, low_by: Floats, high_by: Floats, away: Floats, apart: Floats
-) -> Wholes:
-    """Return how many relations an arm breaks there, chain by chain."""
-    beyond = at - near
-    broken: Wholes = ((beyond < low_by) | (beyond > high_by)).sum(axis=0)
-    return broken + (np.abs(at - away) < apart).sum(axis=0)
 
 
 def _blocks(relations: DrawnRelations) -> tuple[int, Wholes]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_horizons, checked_number, checked_spread, checked_word
 from lsdt.candidates import candidate_set, check_side_information
 from lsdt.errors import InvalidInput
@@ -46,6 +47,9 @@ class ClosureConstants(NamedTuple):
     kl_ucb: float
     pooled: float
     limit: float
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class _Instance(NamedTuple):
