@@ -41,6 +41,7 @@ class Ranges:
     n_arms: int = 40
     share: float = 0.1
     error: float = 0.1
+    rewards: str = "bernoulli"
 
     def draw(self, seed: int, replication: int) -> Instance:
         """Return the problem of one replication."""
@@ -54,7 +55,7 @@ class Ranges:
             middle = means[a] - means[b] + rng.uniform(-self.error, self.error)
             ranges.append((a, b, middle - self.error, middle + self.error))
         side = lsdt.SideInformation(self.n_arms, ranges=ranges)
-        return Instance(means, side, checked_rewards("bernoulli"))
+        return Instance(means, side, checked_rewards(self.rewards))
 
     def describe(self) -> dict[str, Any]:
         """Return the problem as plain data."""
@@ -66,6 +67,8 @@ class Cliques:
     """Ten cliques of ten equal arms with means 1.0, .9, ... .1, and one arm at 1.3; similar pairs only."""
 
     epsilon: float = 0.001
+    n_arms: int = 101
+    rewards: str = "gaussian"
 
     def draw(self, seed: int, replication: int) -> Instance:
         """Return the problem of one replication: its arms in a random order."""
@@ -80,7 +83,7 @@ class Cliques:
             for j in range(i)
         ]
         side = lsdt.SideInformation(101, similar=similar, epsilon=self.epsilon)
-        return Instance(means, side, checked_rewards("gaussian"))
+        return Instance(means, side, checked_rewards(self.rewards))
 
     def describe(self) -> dict[str, Any]:
         """Return the problem as plain data."""
