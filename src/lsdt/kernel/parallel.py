@@ -31,8 +31,8 @@ def over_blocks(
 
     Fewer than `worth_sharing` items are one block; no block but the last has fewer than `smallest` items.
     """
-    workers = available_cores()
-    if workers == 1 or n_items < worth_sharing:
+    workers = 1 if n_items < worth_sharing else available_cores()
+    if workers == 1:
         work(0, n_items)
         return
     size = max(-(-n_items // (workers * _BLOCKS_PER_WORKER)), smallest)

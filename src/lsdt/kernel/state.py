@@ -184,14 +184,17 @@ def check_values(state: Any, state_class: type, whole: str = "") -> None:
 def pack(state: Any, key: Array) -> Packed:
     """Copy a state, given as numbers and arrays, and the key of its random streams into a buffer."""
     values, kinds = _values(state), field_kinds(state.__class__).values()
-    sizes = (value.size if isinstance(value, np.ndarray) else np.size(value) for value in values)
+    sizes = [value.size if isinstance(value, np.ndarray) else np.size(value) for value in values]
     places = [0, *accumulate(sizes, initial=STREAM_WORDS)]
     buffer = np.zeros(places[-1])
     wholes = buffer.view(np.int64)
     buffer.view(np.uint64)[:STREAM_WORDS] = key
-    for at, (value, kind) in enumerate(zip(values, kinds, strict=True), start=1):
+    for value, kind, size, first in zip(values, kinds, sizes, places[1:], strict=False):
         words = buffer if "Real" in kind else wholes
-        words[places[at] : places[at + 1]].reshape(np.shape(value) or 1)[...] = value  # tables row by row
+        if not isinstance(value, np.ndarray):
+            words[first : first + size] = value
+        elif size:
+            words[first : first + size].reshape(value.shape)[...] = value  # tables row by row
     return Packed(buffer, np.array(places, np.int64))
 
 

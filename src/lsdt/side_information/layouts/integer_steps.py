@@ -89,8 +89,10 @@ def common_quantum(thresholds: Thresholds, most: int = MOST_QUANTA) -> float | N
     Floats that miss a multiple by their last digits count as that multiple: .1, .2 and .3 are 1, 2 and 3
     times .1.
     """
-    values = np.concatenate(thresholds)
     smallest, largest = thresholds.smallest, thresholds.largest
+    if smallest == largest:
+        return smallest
+    values = np.concatenate(thresholds)
     if largest / smallest > most:
         return None
     parts = np.arange(1, min(_PARTS, int(most * (smallest / largest))) + 1)

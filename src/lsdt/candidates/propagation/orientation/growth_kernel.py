@@ -102,7 +102,6 @@ def plus(first: int, second: int) -> int:
     return first + second + (first & second & 1)
 
 
-@compiled
 def new_classes(n_entries: int, most_logged: int) -> OrientationClasses:
     """Return empty classes for `n_entries` entries of dissimilar pairs, with room for a log of their growth.
 
@@ -126,7 +125,6 @@ def new_classes(n_entries: int, most_logged: int) -> OrientationClasses:
     )
 
 
-@compiled
 def new_frame(n_arms: int, is_logged: bool) -> Frame:
     """Return working memory for bounds of `n_arms` arms relative to a reference."""
     waiting, queues, ends = new_queues(n_arms)
@@ -140,7 +138,6 @@ def new_frame(n_arms: int, is_logged: bool) -> Frame:
     )
 
 
-@compiled
 def new_agenda(n_arms: int) -> Agenda:
     """Return an empty agenda."""
     return Agenda(

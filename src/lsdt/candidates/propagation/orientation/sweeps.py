@@ -89,7 +89,11 @@ def settle_levels(
     known = codes, bits, signs, levels
     if len(levels) < _MANY_ARMS:
         return bool(kernel.settle_few(*known, _MOST_SWEEPS, _FEW))
-    for n_sweeps, _ in enumerate(_sweeps(partial(kernel.sweep_levels, *known), len(levels), True), 1):
+
+    def sweep(awake: NDArray[np.bool_], marks: NDArray[np.bool_], first: int, last: int) -> tuple[int, int]:
+        return kernel.sweep_levels(*known, awake, marks, np.zeros(0, np.int64), first, last)
+
+    for n_sweeps, _ in enumerate(_sweeps(sweep, len(levels), True), 1):
         if n_sweeps == _MOST_SWEEPS:
             return False
     return bool(levels.min() > kernel.LOWEST)
