@@ -16,13 +16,13 @@ from lsdt.kernel.state import field_kinds
 
 def test_changed_snapshots_are_refused_or_play(thorough):
     program = Path(__file__).with_name("crafted_snapshots.py")
-    words = [sys.executable, program, "7", "400" if thorough else "60"]
+    words = [sys.executable, program, "7", "400" if thorough else "24"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
     assert found["wrong"] == []
-    assert found["answers"]["refused"] > 20
-    assert found["answers"]["plays"] > 4
+    assert found["answers"]["refused"] > 8
+    assert found["answers"]["plays"] > 1
 
 
 def restored_with(agent, name, change):

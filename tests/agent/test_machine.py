@@ -220,9 +220,9 @@ class AgentMachineOnPostgresql(AgentMachine):
 
 
 MOST = settings.default.max_examples
-AgentMachine.TestCase.settings = settings(stateful_step_count=25, max_examples=MOST if MOST > 25 else 16)
+AgentMachine.TestCase.settings = settings(stateful_step_count=25, max_examples=MOST if MOST > 25 else 8)
 TestAgentMachine = AgentMachine.TestCase
 AgentMachineOnPostgresql.TestCase.settings = settings(
-    stateful_step_count=25, max_examples=MOST // 3 if MOST > 25 else 6
+    stateful_step_count=25, max_examples=MOST // 3 if MOST > 25 else 4
 )
 TestAgentMachineOnPostgresql = AgentMachineOnPostgresql.TestCase

@@ -210,7 +210,7 @@ def next_arms(agent):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_an_agent_is_restored_from_its_log_without_choosing_again(variant, monkeypatch, thorough):
     for side in sides(variant):
-        for seed in range(12 if thorough else 3):
+        for seed in range(12 if thorough else 1):
             agent, store = lived(variant, seed, side)
             with monkeypatch.context() as patch:
                 patch.setattr("lsdt.agent.learner.Learner.decide", None)

@@ -186,10 +186,10 @@ def least_costs(counts, means, lower, upper):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_arms_behind_others_cost_no_less(name):
+def test_arms_behind_others_cost_no_less(name, thorough):
     """Choices are the same with it and without; no arm dominates itself by way of others."""
     n_dominated = n_rounds = 0
-    for number in range(12):
+    for number in range(12 if thorough else 5):
         rng = np.random.default_rng(number)
         means = rng.uniform(0.1, 1.0, 60)
         side = lsdt.from_means(means, 0.1).reveal(0.15, 0.15, seed=number)
@@ -220,8 +220,8 @@ def test_arms_behind_others_cost_no_less(name):
             reward = means[ready.arms[arm]] + rng.normal()
             ready.player.update(arm, reward)
             other.update(arm, reward)
-    assert n_rounds > 100
-    assert n_dominated > 500  # the rule is met often enough to be tested
+    assert n_rounds > (100 if thorough else 40)
+    assert n_dominated > (500 if thorough else 200)  # the rule is met often enough to be tested
 
 
 def bounds_of(state):
