@@ -64,9 +64,10 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Cliques:
-    """Ten cliques of ten equal arms with means 1.0, .9, ... .1, and one arm at 1.3; similar pairs only."""
+    """Ten cliques of ten equal arms with means 1.0, .9, ... .1, and one at 1.3; dissimilar pairs or not."""
 
     epsilon: float = 0.001
+    complete: bool = False
     n_arms: int = 101
     rewards: str = "gaussian"
 
@@ -83,6 +84,8 @@ class Cliques:
             for j in range(i)
         ]
         side = lsdt.SideInformation(101, similar=similar, epsilon=self.epsilon)
+        if self.complete:
+            side = lsdt.complete(101, similar, epsilon=self.epsilon)
         return Instance(means, side, checked_rewards(self.rewards))
 
     def describe(self) -> dict[str, Any]:
@@ -103,8 +106,9 @@ SETTINGS: dict[str, Callable[[], Problem]] = {
     "half-gaussian": partial(_contest, revealed=0.5, rewards="gaussian"),
     "ranges": Ranges,
     "cliques": Cliques,
+    "complete-cliques": partial(Cliques, complete=True),
 }
-ROUNDS = {"cliques": 2_000}
+ROUNDS = {"cliques": 2_000, "complete-cliques": 2_000}
 
 
 def row_of(name: str, policy: str, regret: Any) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def begin_both(name, problem, horizon, key, **parameters):
         given = {"draws": draws_of(state)}
     if name == "lsdt_posterior":
         given = {"particles": partial(particles_of, ready.player), "excess": partial(excess_of, ready.player)}
-        given["guard"] = 3.0 if len(state.particles.rewards) >= 5 else 6.0
+        given["guard"] = 3.0 if len(state.particles.relations.turns) > 1 else 6.0
     world = world_of(problem.side, problem.rewards, horizon)
     twins = HEAVY_TWINS if parameters.get("tails") == "heavy" else TWINS
     twin = twins[name](world, Stream(*key), **parameters, **given)

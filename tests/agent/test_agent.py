@@ -270,9 +270,9 @@ def test_auto_says_why():
     unknown = lsdt.SideInformation(partial.n_arms, partial.similar_pairs(), partial.dissimilar_pairs())
     ranges = lsdt.SideInformation(3, [(0, 1)], [(1, 2)], epsilon=(0.1, 0.3))
     for side, rewards, label in (
-        (SIDE, "bernoulli", "lsdt_closure"),
-        (partial, "gaussian", "soft_closure"),
-        (ranges, "bernoulli", "soft_closure"),
+        (SIDE, "bernoulli", "lsdt_posterior"),
+        (partial, "gaussian", "lsdt_posterior"),
+        (ranges, "bernoulli", "lsdt_posterior"),
         (unknown, "bernoulli", "ts on propagation"),
         (unknown, "gaussian", "imed on propagation"),
         (lsdt.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),

@@ -117,7 +117,7 @@ def test_posteriors_of_very_many_arms_are_grouped_again():
 
 
 @pytest.mark.parametrize("forget", [6, "30 minutes"])
-@pytest.mark.parametrize("name", ["ts", "soft_closure"])
+@pytest.mark.parametrize("name", ["ts", "lsdt_posterior"])
 def test_a_restart_changes_nothing(name, forget, monkeypatch):
     """From its log, with many events folded at once, and from its snapshot."""
     clock, store = Clock(monkeypatch), open_store("memory://")
@@ -174,7 +174,7 @@ def test_a_prior_fades_too():
 
 def test_the_others_refuse_and_say_which_can():
     able = ", ".join(FORGETTING)
-    assert {"lsdt_closure", "soft_closure", "ts", "ts_gaussian"} <= set(FORGETTING)
+    assert {"lsdt_closure", "lsdt_posterior", "ts", "ts_gaussian"} <= set(FORGETTING)
     with pytest.raises(Unsupported, match=f"ucb1 cannot forget: .*; those that can are {able}"):
         lsdt.Agent(ARMS, "ucb1", forget=5)
     complete = lsdt.complete(SIDE.n_arms, SIDE.similar_pairs())

@@ -48,7 +48,7 @@ class LsdtPosterior(Closure):
         if late[guarded] < log_t and plays[guarded] < plays[leader]:
             return guarded
         variance = 0.25 if self.family == "bernoulli" else self.sigma**2
-        lift = self.parameter("lift", 3.0)
+        lift = self.parameter("lift", 8.0)
         extra = {b: lift * p * (means[b][b] - means[b][leader]) ** 2 / variance for b, p in chance.items()}
         share = min(1.0, self.most_lift / max(sum(extra.values()), 1e-300))
         chance = {b: p + share * extra[b] for b, p in chance.items()}

@@ -41,7 +41,7 @@ def test_ranges_alone_are_worth_an_offline_step():
 def test_ranges_with_two_ends_among_candidates_are_pooled():
     near = lsdt.from_features([[0.0], [1.0], [2.0]], 0.1)
     policy, why = choose_policy("auto", near, REWARDS, None)
-    assert policy == lsdt.Policy("soft_closure")
+    assert policy == lsdt.Policy("lsdt_posterior")
     assert "in which range means differ" in why
     for rest in (
         lsdt.from_order([["a", "b"], ["c", "d"]], steepest=0.1),  # none among b and d, which are left
@@ -77,7 +77,7 @@ def test_better_pairs_alone_make_no_pairs():
         lsdt.Agent(side, "lsdt_closure")
 
 
-@pytest.mark.parametrize("policy", ["lsdt_closure", "soft_closure", "mixture_closure"])
+@pytest.mark.parametrize("policy", ["lsdt_closure", "lsdt_posterior", "soft_closure", "mixture_closure"])
 def test_closure_policies_use_gaps_of_ranges(policy):
     """Arm 2 has no rewards; it is at most .1 below arm 0, so rewards of 0 speak for it and against it."""
     side = lsdt.SideInformation(3, ranges=[(0, 2, -0.1, 0.1), (0, 1, -0.5, 0.5)])

@@ -25,7 +25,7 @@ _MOST_ARMS = 2_000_000
 # With more candidates, a round of a closure policy takes milliseconds (0.33 ms among 6,559), and bounds are
 # cut short.
 _MOST_CANDIDATES = 20_000
-MOST_DRAWN = 1_000  # candidates up to which soft closure draws means: its own limit
+MOST_DRAWN = 1_000  # candidates up to which lsdt_posterior draws means: its own limit
 
 
 def choose_policy(
@@ -114,16 +114,10 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
             "too many to draw means for: LSDT-closure pools the rewards of all arms through everything that "
             "the relations imply, and needs neither horizon nor tuning"
         )
-    if side.is_complete:
-        return Policy("lsdt_closure"), (
-            "the side information is complete and says how far apart means are: LSDT-closure pools the "
-            "rewards of all arms through that; in the contests it had a fraction of the regret of the "
-            "paper's policies and no run that went badly, and it needs neither horizon nor tuning"
-        )
-    return Policy("soft_closure"), (
-        f"the side information is {kind} and says how far apart means are: soft closure weighs the rewards "
-        "of all arms by means drawn from all that the relations allow; in the contests it had a fraction of "
-        "the regret of the paper's policies, and it needs neither horizon nor tuning"
+    return Policy("lsdt_posterior"), (
+        f"the side information is {kind} and says how far apart means are: LSDT-posterior draws means from "
+        "all that the relations allow, weighs them by the rewards, and plays what tells most about the best "
+        "arm for what it loses; it had the least regret in the contests, and needs neither horizon nor tuning"
     )
 
 
@@ -135,10 +129,10 @@ def _with_ranges_only(side: SideInformation, plain: str, steps: OfflineSteps) ->
         assert found is not None
         among = side.ranges.among(found.arms, side.n_arms)
         if len(found.arms) <= MOST_DRAWN and among is not None and _bounded(among).any():
-            return Policy("soft_closure"), (
-                "the side information says in which range means differ: soft closure weighs the rewards of "
-                "all arms by means drawn from all that the ranges allow; with ranges from features and from "
-                f"past experiments it had less regret than {plain} on the same arms"
+            return Policy("lsdt_posterior"), (
+                "the side information says in which range means differ: LSDT-posterior draws means from all "
+                "that the ranges allow, weighs them by the rewards, and plays what tells most about the best "
+                f"arm for what it loses; on ranges it had less regret than {plain} on the same arms"
             )
     kind = "complete" if side.is_complete else "partial"
     return Policy(plain, on="propagation"), (

@@ -171,6 +171,7 @@ def test_the_posterior_of_three_arms_that_start_with_rewards(case, model):
 @pytest.mark.parametrize("repairs", [True, False])
 @pytest.mark.parametrize("jumps", [True, False])
 def test_sweeps_of_both_bodies_have_the_same_bits(jumps, repairs):
+    top = np.array([-1, 0, -1, 2, 1, 0])
     for number, complete in ((3, True), (5, False), (8, False)):
         relations = relations_of(random_problem(number, "bernoulli", complete).side)
         rng = np.random.default_rng(number)
@@ -178,10 +179,41 @@ def test_sweeps_of_both_bodies_have_the_same_bits(jumps, repairs):
         y, broken, counted = x.copy(), np.zeros(6, np.int64), np.ones(6, np.int64)
         for _ in range(5):
             points = rng.random(x.shape)
-            sweep_chains.plain(x, relations, 1.0, points, jumps, repairs, broken)
-            sweep_chains.py_func(y, relations, 1.0, points, jumps, repairs, counted)
+            sweep_chains.plain(x, relations, 1.0, points, jumps, repairs, top, broken)
+            sweep_chains.py_func(y, relations, 1.0, points, jumps, repairs, top, counted)
             assert np.array_equal(x, y)
             assert np.array_equal(broken, counted)
+
+
+def test_sweeps_keep_an_arm_on_top_that_is_there():
+    """With no relation broken, chains whose top is arm 1 stay in what the relations leave, arm 1 above."""
+    side = lsdt.SideInformation(4, similar=[(0, 1), (1, 2)], dissimilar=[(0, 3)], epsilon=0.3)
+    relations, rng = relations_of(side), np.random.default_rng(0)
+    x = np.repeat([[0.6], [0.7], [0.65], [0.1]], 40, axis=1)
+    top, broken, moved = np.full(40, 1), np.zeros(40, np.int64), x.copy()
+    for number in range(50):
+        points = rng.random(x.shape)
+        sweep_chains.plain(moved, relations, 1.0, points, number % 2 == 1, False, top, broken)
+        assert (moved.argmax(axis=0) == 1).all()
+        assert (np.abs(moved[0] - moved[1]) < 0.3).all()
+        assert (np.abs(moved[0] - moved[3]) >= 0.3).all()
+    assert moved[1].min() < 0.5  # they move
+    assert moved[1].max() > 0.9
+
+
+def test_every_candidate_is_the_best_in_some_particle():
+    """Where means lie in clusters, draws alone leave out 9 of 171 candidates, and the best arm may be one."""
+    for number in range(6):
+        particles, found = particles_of(clustered_problem(number), "bernoulli")
+        assert_relations_hold(particles)
+        assert len(np.unique(particles.best)) == len(found.arms)
+
+
+def clustered_problem(seed):
+    """Half of the pairs of 40 arms with means in four clusters."""
+    rng = np.random.default_rng(seed)
+    means = rng.uniform(0.1, 0.9, 4)[rng.integers(0, 4, 40)] + rng.normal(0.0, 0.03, 40)
+    return lsdt.from_means(means, 0.1).reveal(0.5, 0.5, seed=seed)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])

@@ -15,8 +15,8 @@ and e_i what it is above the least of any arm. It needs no draws.
    mean of arm j if i is the best, and v the variance of a reward: a small chance of a large gain is worth a
    few plays. All lifts together are at most `_MOST_LIFT`.
 3. An arm with e_i + `_GUARD` + log n_i < log t is played if it was played less than l: IMED's rule, with the
-   costs of the closure, and late. It comes earlier for arms that are the best in no particle, and where arms
-   lie in several blocks (`particles`).
+   costs of the closure, and late. It comes earlier for arms that are the best in no particle, and where
+   similar pairs and ranges leave several components.
 
 Without particles (relations that contradict one another, more than 1,000 candidates) the third rule plays
 alone, at once: the arm with the least e_i + log n_i.
@@ -74,9 +74,9 @@ if TYPE_CHECKING:
 
 # These were chosen on other seeds than those of the report; none is sharp.
 _FLOOR, _MOST_LIFT = 0.01, 0.3
-# Where most of the question is which of several levels is highest, closure costs are sharp, and rule 3 may
-# come earlier.
-_GUARD, _GUARD_OF_LEVELS, _SEVERAL = 6.0, 3.0, 5
+# Where there are several components and it matters which of them lies highest, closure costs are sharp, and
+# rule 3 may come earlier.
+_GUARD, _GUARD_OF_LEVELS = 6.0, 3.0
 _CREDIT = 1_500  # visits to relations a round: some five microseconds of moves
 _FEWEST = 0.5  # the share of particles of which fewer are effective before they are resampled
 _GOLDEN = 0.6180339887498949  # multiples of it are as even as can be, so mixtures need no coin
@@ -117,7 +117,7 @@ def guard_of(particles: Particles, is_seen: bool) -> float:
     """Return how late rule 3 plays an arm, by whether it is the best in some particle."""
     if particles.size == 0:
         return 0.0
-    guard = _GUARD if len(particles.rewards) < _SEVERAL else _GUARD_OF_LEVELS
+    guard = _GUARD if len(particles.relations.turns) == 1 else _GUARD_OF_LEVELS
     return guard if is_seen else 0.5 * guard
 
 
@@ -368,7 +368,7 @@ SPECIFICATION = Specification(
     parameters=(
         Number(
             "lift",
-            3.0,
+            8.0,
             "how much a chance of being the best counts more for every unit of (gain / sigma)^2 at stake; 0 "
             "explores less and is locked on a bad arm more often",
             at_least=0.0,

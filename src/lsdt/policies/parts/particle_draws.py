@@ -51,6 +51,10 @@ _CHAINS = 64  # after repairs: each makes some particles
 _BURN_IN, _BETWEEN = 40, 10  # sweeps before the first particle of a chain, and between two
 _SWEEPS_IN_ORDER = 2  # of chains with complete information, which start in the middle
 _WIDER = 1.1  # the box reaches a little beyond the means found; by eye
+_MOST_AIMED, _TRIES = 64, 8  # arms that are the best in no draw, and starts for each; 4 find a tenth fewer
+# Dissimilar pairs say little of how high such components lie that fill little of the box, and particles that
+# held the levels of so many could not cover them: levels are learned then, as without these pairs.
+_SEVERAL, _MOST_FILLED = 5, 0.5
 _LEVEL_OF_COINS = 1.0 / 12.0  # the variance of a level that may be anywhere in [0, 1]
 
 
@@ -60,6 +64,8 @@ def new_particles(found: CandidateSet | None, family: int, variance: float, most
     if drawn is None:
         return _no_particles(family, variance, 0 if found is None else len(found.arms))
     x, width, relations, n_candidates = drawn
+    if len(relations.turns) >= _SEVERAL and _filled(x, relations) < _MOST_FILLED * width:
+        relations = _within(relations)
     n_blocks, block = _blocks(relations)
     kind = LEARNED if n_blocks > 1 else CARRIED if family == BERNOULLI else FLAT
     middle, spread = 0.0, variance
@@ -142,6 +148,7 @@ def _drawn(found: CandidateSet, bounded: bool, most: int) -> tuple[Floats, float
             return None
         draws, width = several
     kept = np.searchsorted(members, found.arms)
+    draws = np.concatenate([draws, _with_others_best(draws, width, relations, kept)])
     order = np.concatenate([kept, np.setdiff1d(np.arange(n_arms), kept, assume_unique=True)])
     return np.ascontiguousarray(draws[:, order]), width, _reordered(relations, order), n_candidates
 
@@ -164,10 +171,10 @@ def _from_starts(
     else:
         width = 2.0 * (float(x.max()) + size)
         x += 0.5 * (width - x.max(axis=0))
-    n_broken = np.zeros(_STARTS, np.int64)
+    n_broken, nowhere = np.zeros(_STARTS, np.int64), np.full(_STARTS, -1)
     for number in range(_REPAIRS):
         points = rng.random(x.shape)
-        sweep_chains(x, relations, width, points, number % 2 == 1, True, n_broken)
+        sweep_chains(x, relations, width, points, number % 2 == 1, True, nowhere, n_broken)
         if (n_broken == 0).mean() >= _ENOUGH:
             break
     x = x[:, n_broken == 0]
@@ -179,16 +186,74 @@ def _from_starts(
     if not x.shape[1]:
         return None
     x = np.ascontiguousarray(x[:, np.arange(_CHAINS) % x.shape[1]])
-    n_broken = np.zeros(_CHAINS, np.int64)
+    n_broken, nowhere = np.zeros(_CHAINS, np.int64), np.full(_CHAINS, -1)
     n_sweeps, draws = _BURN_IN, np.empty((-(-n_draws // _CHAINS) * _CHAINS, n_arms))
     for first in range(0, len(draws), _CHAINS):
         for number in range(n_sweeps):
             points = rng.random(x.shape)
-            sweep_chains(x, relations, width, points, number % 2 == 1, False, n_broken)
+            sweep_chains(x, relations, width, points, number % 2 == 1, False, nowhere, n_broken)
             _move_components(x, relations, width, rng)
         draws[first : first + _CHAINS] = x.T
         n_sweeps = _BETWEEN
     return draws[:n_draws], width
+
+
+def _filled(x: Floats, relations: DrawnRelations) -> float:
+    """Return how long all components are together, on average."""
+    parts = [x[:, relations.component == which] for which in range(len(relations.turns))]
+    return float(np.mean(sum(np.ptp(part, axis=1) for part in parts)))
+
+
+def _within(relations: DrawnRelations) -> DrawnRelations:
+    """Return the relations without dissimilar pairs of different components."""
+    component, n_arms = relations.component, len(relations.component)
+    owners = np.repeat(np.arange(n_arms), np.diff(relations.far_starts))
+    inside = component[owners] == component[relations.far]
+    starts = np.concatenate([[0], np.cumsum(np.bincount(owners[inside], minlength=n_arms))])
+    return relations._replace(
+        far_starts=starts.astype(np.int64), far=relations.far[inside], apart=relations.apart[inside]
+    )
+
+
+def _with_others_best(draws: Floats, width: float, relations: DrawnRelations, kept: Wholes) -> Floats:
+    """Return means in which candidates are the best that are so in no draw: a row each, if some are found."""
+    seen = np.bincount(draws[:, kept].argmax(axis=1), minlength=len(kept)) > 0
+    unseen = kept[~seen][:_MOST_AIMED]
+    if not len(unseen):
+        return draws[:0]
+    rng = np.random.default_rng([_SEED, 1])
+    behind = draws[:, unseen] - draws.max(axis=1)[:, None]
+    nearest = np.argsort(-behind, axis=0, kind="stable")[:_TRIES].T
+    top = np.repeat(unseen, nearest.shape[1])
+    x = np.ascontiguousarray(draws[nearest.ravel()].T)
+    _put_on_top(x, top, width, relations, rng)
+    n_broken = np.zeros(len(top), np.int64)
+    for number in range(_REPAIRS):
+        sweep_chains(x, relations, width, rng.random(x.shape), number % 2 == 1, True, top, n_broken)
+        if (n_broken == 0).reshape(nearest.shape).any(axis=1).all():
+            break
+    fits = np.flatnonzero(n_broken == 0)
+    return x[:, fits[np.unique(top[fits], return_index=True)[1]]].T
+
+
+def _put_on_top(
+    x: Floats, top: Wholes, width: float, relations: DrawnRelations, rng: np.random.Generator
+) -> None:
+    """Put an arm of each chain on top, whatever breaks: one time in four alone, else with its component.
+
+    Every other time the component is first turned over if that brings the arm up, and others by chance.
+    """
+    chains, component = np.arange(len(top)), relations.component
+    goes, turns = chains % 4 != 0, chains % 4 >= 2
+    for which, can_turn in enumerate(relations.turns):
+        part, own = np.flatnonzero(component == which), component[top] == which
+        low, high = x[part].min(axis=0), x[part].max(axis=0)
+        is_low = 2.0 * x[top, chains] < low + high
+        over = turns & np.where(own, is_low, rng.random(len(top)) < 0.5) & (can_turn == 1)
+        x[part] = np.where(over, low + high - x[part], x[part])
+        shift = np.where(own, width - x[top, chains], -low)
+        x[part] = np.where(goes, np.minimum(x[part] + shift, width), x[part])
+    x[top, chains] = x.max(axis=0)
 
 
 def _blocks(relations: DrawnRelations) -> tuple[int, Wholes]:
