@@ -635,12 +635,12 @@ class Agent:
             return False
         return learner.retired is None or not learner.retired[self.side.index(known.arm_id)]
 
-    def erase_unit(self, unit: str) -> bool:
+    def erase_unit(self, unit: str, *, by: str = "") -> bool:
         """Forget who a unit is, and return whether it was known.
 
         Its decisions and rewards stay in the log, where nothing says whose they are. If it asks again it is a
         new unit. Copies stay: backups, snapshots of an agent without a store, and pages that the database has
-        not overwritten yet.
+        not overwritten yet. The log keeps `by`, who did it.
 
         Examples
         --------
@@ -650,15 +650,18 @@ class Agent:
         >>> agent.erase_unit("user-17"), agent.erase_unit("user-17")
         (True, False)
         """
-        name = checked_unit(unit)
+        token, signed = self.unit_hash(unit), checked_signature(by, "").to_bytes()
         with self._changing():
             if self._keeps and self.autocommit:
                 self._write()  # what is queued may be about this unit
-            units = self._journal.units
-            row = units.erase(units.token(name))
+            row = self._journal.units.erase(token)
             if row is not None:
-                self._record([Event(_ERASE, now(), assignment_of(row).number)])
+                self._record([Event(_ERASE, now(), assignment_of(row).number, data=signed)])
             return row is not None
+
+    def unit_hash(self, unit: str) -> bytes:
+        """Return the keyed hash that stands for a unit in the store of this agent."""
+        return self._journal.units.token(checked_unit(unit))
 
     def _allowed_flags(self, allowed: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return a flag for every arm that the policy plays on, and one for every arm."""
@@ -764,7 +767,8 @@ class Agent:
             As `tell` takes them.
         repeat : {'ignore', 'replace'}
             What to do with decisions that were told before. Rewards that replace others count as new; those
-            that come too late for that, or say the same, as repeated.
+            that come too late for that, or say the same, as repeated. Of several for one decision the last
+            one counts.
 
         Examples
         --------
@@ -790,7 +794,7 @@ class Agent:
             self._check_epochs([one for one, _ in pairs])
             events: dict[int, Event] = {}
             time, arms, closing = now(), self._learner.pending.arms, self._journal.closing
-            replaced: list[Event] = []
+            replaced: dict[int, Event] = {}
             for number, value in checked:
                 arm = arms.get(number)
                 if arm is None or number in closing:
@@ -798,11 +802,14 @@ class Agent:
                     if repeat == "replace":
                         with suppress(InvalidInput):  # too late: the first reward counts
                             event = self._replacement(number, value)
-                            replaced += [] if event is None else [event]
+                            replaced.pop(number, None)  # of several in one call, the last one counts
+                            if event is not None:
+                                replaced[number] = event
                 elif number not in events or repeat == "replace":
                     data = self._learner.end_data(number)
                     events[number] = event_of((_TELL, time, number, arm, value, data))
-            n_new = len(events) + len(replaced) - self._record([*events.values(), *replaced])
+            n_new = len(events) + len(replaced)
+            n_new -= self._record([*events.values(), *replaced.values()])
         return n_new, len(checked) - n_new
 
     def _is_open(self, number: int) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 PAUSED, STOPPED = "paused", "stopped"
-SIGNED = (Kind.PAUSE, Kind.RESUME, Kind.STOP, Kind.TOLERANCE, Kind.RETIRE, Kind.CREATE)
+SIGNED = (Kind.PAUSE, Kind.RESUME, Kind.STOP, Kind.TOLERANCE, Kind.RETIRE, Kind.ERASE, Kind.CREATE)
 _LONGEST = 500  # characters: a sentence or two, readable in a table and in an error
 
 

@@ -252,13 +252,9 @@ class Routes:
 
     async def erase_unit(self, request: Request) -> Response:
         """Forget who a unit is. Its id comes in the body: paths end up in the logs of proxies."""
-        head, hosted = self.hosted(request, "admin")
+        head, caller, hosted = self.operated(request, "admin")
         unit = (await self._body(request, head, messages.EraseRequest)).unit
-        hosted.check_idle()
-        await self._service.commits.durable(hosted.agent)  # what waits to be written may be about it
-        is_known = await run_in_threadpool(hosted.agent.erase_unit, unit)
-        await self._service.commits.durable(hosted.agent)
-        return answer(messages.EraseResponse(is_known))
+        return answer(messages.EraseResponse(await self._service.erase_unit(hosted, unit, caller.signature)))
 
     async def merge(self, request: Request) -> Response:
         """Learn what others were told: experiments of this service by name, or the agent of a snapshot."""
@@ -627,7 +623,7 @@ def stopping(
     if isinstance(found, TopStopping):
         return messages.StoppingResponse(
             found.stop,
-            found.arm_ids[0],
+            found.arm_ids[0] if found.arm_ids else None,
             found.delta,
             found.tolerance,
             found.text,
