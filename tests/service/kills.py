@@ -219,6 +219,7 @@ def is_right(made):
         not made["lost"]
         and not made["doubled"]
         and not made["units with two arms"]
+        and not made["units that were erased and are still known"]
         and not made["wrong answers"]
         and made["plays equal the log"]
         and made["rewards equal the log"]
