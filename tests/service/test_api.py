@@ -322,6 +322,8 @@ def test_extend(http, plain):
     http.post(f"{plain}/observe", json={"arm": "juice", "reward": 1})
     more = {"arms": ["mate"], "dissimilar": [["mate", "juice"]]}
     assert http.post(f"{plain}/extend", json=more).json()["new_arms"] == ["mate"]
+    last = log_of(http, plain)[-1]
+    assert (last["event"], last["by"]) == ("extend", "this machine, without a key")
     arms = http.get(f"{plain}/arms").json()["arms"]
     assert [each["arm"] for each in arms] == ["tea", "coffee", "juice", "mate"]
     assert arms[2]["plays"] == 1
@@ -466,8 +468,9 @@ def test_merge(http, plain):
     assert [(row["plays"], row["mean"]) for row in rows] == [(1, 0.0), (1, 1.0), (3, 1.0)]
     assert http.get(plain).json()["told"] == 5
     assert http.get(other).json()["told"] == 3
-    events = [each["event"] for each in log_of(http, plain)]
-    assert events == ["observe", "merge", "merge"]
+    events = log_of(http, plain)
+    assert [each["event"] for each in events] == ["observe", "merge", "merge"]
+    assert [each["by"] for each in events] == [None, *["this machine, without a key"] * 2]
     again = http.post(f"{plain}/merge", json={"experiments": ["other"]})
     assert "was merged before" in problem(again, 422)
     assert "this is not a snapshot" in problem(

@@ -202,6 +202,19 @@ def test_what_was_reached_before_a_crash_is_announced_after_it(tmp_path):
             assert receiver.wait(1) == ["stopping.reached"]
 
 
+def test_a_changed_tolerance_is_noticed_at_once():
+    """Nothing was asked or told meanwhile; without that an experiment is looked at once a minute."""
+    with receiving() as receiver, serving("memory://", receiver.url) as (service, webhooks):
+        side = lsdt.SideInformation(2, similar=[(0, 1)], epsilon=0.1)
+        hosted = service.make("alike", side, {"policy": "ucb1", "tolerance": 0.0}, None)
+        webhooks.look()
+        assert not receiver.got
+        webhooks._due = 0.0
+        hosted.agent.set_tolerance(0.2)
+        webhooks.look()
+        assert receiver.wait(1) == ["stopping.reached"]
+
+
 def garbage(handler):
     handler.wfile.write(b"220 smtp ready\r\n" * 3)
     handler.close_connection = True

@@ -961,7 +961,7 @@ class Agent:
 
         The log keeps `reason`, and `by`, who did it.
         """
-        signed = checked_signature(by, reason).to_bytes()
+        signature = checked_signature(by, reason)
         with self._changing_in_step():
             index = self.side.index(arm)
             halt = self._learner.halt
@@ -975,11 +975,11 @@ class Agent:
                 time = now()
                 event = Event(int(Kind.EXTEND), time)
                 if self._keeps:
-                    event = extension.extension_event(before, after, [], time)
+                    event = extension.extension_event(before, after, [], time, signature)
                 self._record([event], after)
             if self._learner.is_last(index):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
-            self._record([Event(_RETIRE, now(), -1, index, 1.0, signed)])
+            self._record([Event(_RETIRE, now(), -1, index, 1.0, signature.to_bytes())])
 
     def reinstate(self, arm: ArmId, *, reason: str = "", by: str = "") -> None:
         """Bring a retired arm back into play, with all that is known of it.
@@ -1014,7 +1014,7 @@ class Agent:
         Parameters
         ----------
         reason : str
-            Why, on one line: whoever asks is told.
+            Why, on one line; refused asks say it.
         by : str
             Who does it, for the log.
 
@@ -1099,7 +1099,9 @@ class Agent:
         with self._changing():
             self._record([Event(_CREATE, now(), data=signed)])
 
-    def merge(self, others: Agent | bytes | Iterable[Agent | bytes]) -> int:
+    def merge(
+        self, others: Agent | bytes | Iterable[Agent | bytes], *, reason: str = "", by: str = ""
+    ) -> int:
         """Learn what other agents were told of the same arms, and return how many rewards that were.
 
         Counts add up. Decisions stay apart: what is pending stays with the agent that was asked, and counts
@@ -1113,6 +1115,8 @@ class Agent:
         ----------
         others : Agent, bytes, or a list of these
             The agents, or their snapshots.
+        reason, by : str, optional
+            Why, and who did it, for the log.
 
         Examples
         --------
@@ -1127,10 +1131,10 @@ class Agent:
         >>> here.to_frame().plays.sum(), there.to_frame().plays.sum()
         (np.int64(6), np.int64(3))
         """
-        listed = checked_agents(others, Agent)
+        listed, signature = checked_agents(others, Agent), checked_signature(by, reason)
         with self._changing_in_step():
             delta = joint_delta(self._learner, listed)
-            self._record([Event(_MERGE, now(), data=delta.to_bytes())])
+            self._record([Event(_MERGE, now(), data=delta.to_bytes(signature))])
             return delta.n_told
 
     def _tally(self) -> RewardTally:
@@ -1526,25 +1530,27 @@ class Agent:
         with self._lock:
             return drift_frame(self._learner, risk)
 
-    def extend(self, side: SideInformation) -> Extension:
+    def extend(self, side: SideInformation, *, reason: str = "", by: str = "") -> Extension:
         """Go on with other side information: more relations, more arms, or others. What was learned stays.
 
         Arms are known by their ids (without ids, by their numbers). Those that are missing in `side` retire:
         what they paid stays known, and so do their relations, unless these would keep arms out that may be
         the best of those that are left. Arms that had retired stay so until `reinstate`. Candidates are found
-        anew; the answer says what changed. Pending decisions stay pending.
+        again; the answer says what changed. Pending decisions stay pending. The log keeps `reason`, and `by`,
+        who did it.
         """
         with self._lock:
-            proposal = self.propose_extension(side)
+            proposal = self.propose_extension(side, reason=reason, by=by)
             made = self.extension_outcome(proposal)
             assert made is not None  # nothing waits for a commit here
             return made
 
-    def propose_extension(self, side: SideInformation) -> Proposal:
+    def propose_extension(self, side: SideInformation, *, reason: str = "", by: str = "") -> Proposal:
         """Accept an extension; `extension_outcome` returns its result.
 
         For services: with a shared log and without `autocommit`, that is known only when it was read back.
         """
+        signature = checked_signature(by, reason)
         with self._changing_in_step():
             before, time = self._learner, now()
             after, gone = extension.prepare(before, side)
@@ -1555,7 +1561,7 @@ class Agent:
                 )
             event = Event(int(Kind.EXTEND), time)
             if self._keeps:
-                event = extension.extension_event(before, after, gone, time)
+                event = extension.extension_event(before, after, gone, time, signature)
             self._record([event], after)
             return Proposal(time, extension.side_mark(after.side), before)
 
@@ -1598,7 +1604,7 @@ class Agent:
     def restore(cls, blob: bytes) -> Agent:
         """Return the agent of a snapshot; refuse damaged and unknown ones.
 
-        Restore snapshots from trusted sources only: whoever can write one decides what the agent plays.
+        Restore snapshots from trusted sources only: a crafted one can decide what the agent plays.
         """
         learner, units = snapshot.with_units(blob)
         return cls._of(learner, Journal(units))

@@ -185,7 +185,7 @@ class Routes:
 
     async def extend(self, request: Request) -> Response:
         """Go on with more arms or relations: of JSON what is new, of a file all."""
-        head, hosted = self.hosted(request, "admin")
+        head, caller, hosted = self.operated(request, "admin")
         before = hosted.agent.side
         body = await read_body(request.receive, head, self._service.settings.body_limit)
         hosted.check_idle()
@@ -200,7 +200,7 @@ class Routes:
         hosted.busy = "is being extended"
         try:
             await commits.quiesce(agent)
-            proposal = await run_in_threadpool(agent.propose_extension, side)
+            proposal = await run_in_threadpool(agent.propose_extension, side, by=caller.signature)
         finally:
             hosted.busy = ""
         await commits.durable(agent)
@@ -266,14 +266,14 @@ class Routes:
         else:
             wanted = await self._body(request, head, messages.MergeRequest)
             found = [self._seen(each, caller) for each in wanted.experiments]
-            for each in found:  # nobody learns here what may yet be lost there
+            for each in found:  # what is learned here must not be lost there
                 await commits.durable(each.agent)
             others = [each.agent for each in found]
         hosted.check_idle()
         hosted.busy = "learns what others were told"
         try:
             await commits.quiesce(hosted.agent)
-            learned = await run_in_threadpool(hosted.agent.merge, others)
+            learned = await run_in_threadpool(hosted.agent.merge, others, by=caller.signature)
         finally:
             hosted.busy = ""
         await commits.durable(hosted.agent)

@@ -118,7 +118,7 @@ class Told:
         return messages, known
 
     def write(self, store: Store, messages: list[Message], known: dict[str, Any]) -> bool:
-        """Keep messages and what they announce in one transaction; return whether nobody else did before."""
+        """Keep messages and what they announce in one transaction; False if another service was faster."""
         note = json.dumps(known).encode()
         with store.transaction():
             is_first = store.remember(self._endpoint.told_scope, self._subject, note, self._note)
