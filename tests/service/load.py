@@ -73,6 +73,8 @@ class Load:
                     self.n_acknowledged += 1
                     return answer
                 is_halted = answer.get("title") == "Paused" or "is stopped with" in answer.get("detail", "")
+                if "has not retired" in answer.get("detail", ""):  # it was reinstated before the service died
+                    return answer
                 if status not in (429, 503) and not is_halted:
                     self.wrong.append((call, status, answer))
                     return None

@@ -546,12 +546,17 @@ class Agent:
 
     def _check_distinct(self, n_playable: int, n: int) -> None:
         """Refuse to name more different arms than may be played."""
-        if n > n_playable:
-            on = "" if self.policy.on == "all" else f": this policy plays on candidates ({self.policy.on!r})"
-            raise InvalidInput(
-                f"{n} different arms were asked for, and {n_playable} may be played{on}; ask for at most "
-                f"{n_playable}, allow more arms, or use a policy on all arms, as in 'ts@all'"
-            )
+        if n <= n_playable:
+            return
+        what = f"{n} different arms were asked for, and {n_playable} may be played"
+        if self.policy.on == "all":
+            raise InvalidInput(f"{what}; ask for at most {n_playable}, or allow more arms")
+        name = "ts@all" if self.rewards.family == "bernoulli" else "ts_gaussian@all"
+        raise InvalidInput(
+            f"{what}: this policy plays on candidates for the best arm alone ({self.policy.on!r}); ask for "
+            f"at most {n_playable}, or begin an agent with policy={name!r}, and ask({n}, distinct=True, "
+            f"allowed=lsdt.candidate_set(side, top={n}).arm_ids) of it: these may be among the best {n}"
+        )
 
     def _ask_unit(self, unit: str, allowed: Any, n_draws: int) -> Decision:
         """Return a decision with the unit's arm, or assign one."""
