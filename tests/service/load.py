@@ -200,10 +200,10 @@ class Load:
         told = {parts(text).number: reward for text, reward in self.told.items()}
         lost = sum(in_log.get(number) != arm for number, arm in asked.items())
         lost += sum(learned.get(number) != reward for number, reward in told.items())
-        lost += len(set(self.acted).difference(event["reason"] for event in events))
+        actions_lost = len(set(self.acted).difference(event["reason"] for event in events))
         n_known, first_of = 0, {event["decision"]: event["first"] for event in asks}
         for before, again, after in ([parts(text).number for text in ids] for ids in self.erased):
-            lost += first_of.get(again) != before
+            n_moved += first_of.get(again) != before
             n_known += first_of.get(after) is not None
         doubled = len(asks) - len(in_log) + len(tells) - n_learned
         doubled += len(in_log) - len(asked)  # an ask that was made twice for one key
@@ -214,6 +214,7 @@ class Load:
         total, rest = sum(learned.values()), sum(row["plays"] * (row["mean"] or 0.0) for row in arms)
         return {
             "lost": lost,
+            "actions lost": actions_lost,
             "doubled": doubled,
             "units with two arms": n_moved,
             "units that were erased and are still known": n_known,

@@ -1008,6 +1008,8 @@ class Agent:
             self._record([Event(_RETIRE, now(), -1, index, 0.0, signed)])
 
     # ---------------------------------------------------------------- pausing and stopping
+    # What changes nothing is not recorded, except in a shared log: others may have done something that is not
+    # read yet, and without a `resume` in the log their `pause` would stay in force.
 
     def pause(self, *, reason: str = "", by: str = "") -> None:
         """Make no decisions until `resume`: `ask` raises `lsdt.errors.Paused`.
@@ -1039,7 +1041,7 @@ class Agent:
         signed = checked_signature(by, reason).to_bytes()
         with self._changing_in_step():
             halt = self._learner.halt
-            if halt is None or halt.name != PAUSED:
+            if halt is None or halt.name != PAUSED or self._journal.is_shared:
                 self._record([Event(_PAUSE, now(), data=signed)])
 
     def stop(self, arm: ArmId, *, reason: str = "", by: str = "") -> None:
@@ -1069,14 +1071,16 @@ class Agent:
             index, learner = self.side.index(arm), self._learner
             if learner.retired is not None and learner.retired[index]:
                 raise InvalidInput(f"{arm!r} has retired; reinstate it first, or stop with another arm")
-            if learner.halt is None or (learner.halt.name, learner.halt.arm) != (STOPPED, index):
+            halt = learner.halt
+            is_new = halt is None or (halt.name, halt.arm) != (STOPPED, index)
+            if is_new or self._journal.is_shared:
                 self._record([Event(_STOP, now(), -1, index, None, signed)])
 
     def resume(self, *, reason: str = "", by: str = "") -> None:
         """Make decisions again, after a pause or a stop."""
         signed = checked_signature(by, reason).to_bytes()
         with self._changing_in_step():
-            if self._learner.halt is not None:
+            if self._learner.halt is not None or self._journal.is_shared:
                 self._record([Event(_RESUME, now(), data=signed)])
 
     def set_tolerance(self, tolerance: float | None, *, reason: str = "", by: str = "") -> None:
@@ -1095,7 +1099,7 @@ class Agent:
         """
         signed, value = checked_signature(by, reason).to_bytes(), checked_tolerance(tolerance)
         with self._changing_in_step():
-            if self._learner.tolerance != value:
+            if self._learner.tolerance != value or self._journal.is_shared:
                 self._record([Event(_TOLERANCE, now(), -1, -1, value, signed)])
 
     def sign_creation(self, by: str) -> None:
