@@ -1,4 +1,4 @@
-"""Launches whose rewards come late, are replaced, or come from units that return: do the guarantees hold?
+"""Whether guarantees hold where rewards come late, are replaced, or come from units that return.
 
     python benchmarks/late_guarantees.py [RUNS]
 
