@@ -2,8 +2,9 @@
 
 Run ``python benchmarks/bench_units.py`` (``--seconds 5``: of every turn on the service). A known unit is one
 of 1,000 that asked before; a new one never did. In memory, on SQLite in groups of 64, and over HTTP with 64
-connections; all by turns, and the least of each is compared. ``--million`` gives 10^6 units an arm, in memory
-and on SQLite, and prints what they take.
+connections, on SQLite and on PostgreSQL; all by turns, and the least of each is compared. ``--million`` gives
+10^6 units an arm, in memory and on SQLite, and prints what they take; ``--replace`` what it takes to keep
+rewards that may be replaced.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from itertools import count
 import numpy as np
 
 import lsdt
-from bench_service import Caller, free_port, measure, post, start
+from bench_service import Caller, Database, free_port, measure, post, start
 from timing import _status
 
 SIDE = lsdt.from_means(np.linspace(0.1, 0.9, 100), 0.1)
@@ -81,10 +82,10 @@ class NewCaller(KnownCaller):
         return f"user-{os.urandom(12).hex()}"
 
 
-def over_http(folder, seconds):
+def over_http(store, seconds):
     """Return the least microseconds of the service's processor time of an ask and a tell of each kind."""
     port, taken = free_port(), {kind: [] for kind in KINDS}
-    process = start(f"sqlite:///{folder}/http.db", port)
+    process = start(store, port)
     try:
         post(port, "/v1/experiments", {"name": "load", "n_arms": 100, "policy": "ucb1"})
         for turn in range(4):
@@ -122,14 +123,34 @@ def million(folder):
         print("" if url is None else f", {os.path.getsize(url[10:]) / 2**20:.0f} MiB on disk", flush=True)
 
 
+def replaceable():
+    """Print what an ask, a tell and a snapshot take with rewards that may be replaced, and without."""
+    agents = {within: lsdt.Agent(SIDE, "ucb1", replace_within=within) for within in (None, "30 days")}
+    taken = {within: [] for within in agents}
+    for _ in range(TURNS):
+        for within, agent in agents.items():
+            began = time.process_time()
+            pairs(agent, [None] * PAIRS)
+            taken[within].append(1e6 * (time.process_time() - began) / PAIRS)
+    for within, agent in agents.items():
+        began = time.process_time()
+        size = len(agent.snapshot())
+        took = 1e3 * (time.process_time() - began)
+        print(f"replace_within={within}: {min(taken[within]):.1f} us an ask and a tell; with", end=" ")
+        print(f"{agent.n_told:,} rewards a snapshot of {size / 2**20:.2f} MiB takes {took:.0f} ms")
+
+
 if __name__ == "__main__":
     reader = argparse.ArgumentParser(description=__doc__)
     reader.add_argument("--seconds", type=float, default=5.0)
     reader.add_argument("--million", action="store_true")
+    reader.add_argument("--replace", action="store_true")
     asked = reader.parse_args()
     with tempfile.TemporaryDirectory() as place:
         if asked.million:
             million(place)
+        elif asked.replace:
+            replaceable()
         else:
 
             def stored(kind):
@@ -139,4 +160,6 @@ if __name__ == "__main__":
 
             show("in memory", by_turns(lambda _: lsdt.Agent(SIDE, "ucb1"), pairs))
             show("SQLite, groups of 64", by_turns(stored, grouped))
-            show("over HTTP", over_http(place, asked.seconds))
+            show("over HTTP, SQLite", over_http(f"sqlite:///{place}/http.db", asked.seconds))
+            with Database(f"{place}/postgresql") as postgresql:
+                show("over HTTP, PostgreSQL", over_http(postgresql.url, asked.seconds))

@@ -159,6 +159,23 @@ def test_replicas_follow_and_agree():
             each.close()
 
 
+def test_a_replica_resumes_what_it_has_not_read_yet():
+    """A pause was acknowledged by another replica, and clients go on here: `resume` must not be lost."""
+    with open_store("memory://resuming") as store:
+        lsdt.Agent.open(store, "x", NAMED, policy="ts").close()
+        first, second = replica(store, "x"), replica(store, "x")
+        for act, undo in (("pause", "resume"), ("resume", "pause")):
+            getattr(first, act)(by="alice")
+            write(first)
+            getattr(second, undo)(by="bob")
+            write(second)
+            for reader in (first, second):
+                reader.refresh()
+                assert reader.status.name == ("open" if undo == "resume" else "paused")
+        for each in (first, second):
+            each.close()
+
+
 def test_a_tolerance_is_that_of_the_agent_unless_one_is_given():
     agent = lsdt.Agent(FOUR, policy="ts", tolerance=0.2)
     assert agent.stopping().tolerance == 0.2

@@ -71,6 +71,16 @@ def test_one_request_may_tell_and_correct():
     assert agent.state().total == 1.0
 
 
+def test_of_several_corrections_in_one_request_the_last_one_counts(clock):
+    agent = lsdt.Agent(TWO, "ts", replace_within=60)
+    decision = agent.ask()
+    agent.tell(decision, 1.0)
+    assert agent.tell_many([(decision, 0.0), (decision, 1.0)], repeat="replace") == (0, 2)
+    assert agent.state().total == 1.0
+    assert agent.tell_many([(decision, 0.0), (decision, 0.5)], repeat="replace") == (1, 1)
+    assert agent.state().total == 0.5
+
+
 def test_until_it_is_final_a_reward_counts_as_pending(clock):
     agent = lsdt.Agent(TWO, "ts", replace_within=100)
     for _ in range(60):

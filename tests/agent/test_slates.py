@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -61,9 +63,21 @@ def test_more_arms_than_may_be_played_are_refused_and_nothing_is_decided():
     with pytest.raises(InvalidInput, match="distinct must be True or False"):
         agent.ask(3, distinct="yes")
     few = lsdt.Agent(SIDE, "ts@propagation")
-    with pytest.raises(InvalidInput, match="plays on candidates \\('propagation'\\); ask for at most 2"):
+    with pytest.raises(InvalidInput, match="the best arm alone \\('propagation'\\); ask for at most 2, or"):
         few.ask(3, distinct=True)
     assert (agent.n_asked, few.n_asked) == (0, 0)
+
+
+def test_a_default_agent_says_what_to_write_for_a_slate_and_that_works():
+    """50 arms, whose likely best are two; what may be among the best five are more."""
+    side = lsdt.from_means(np.arange(50) / 50, 0.1, arm_ids=[f"b{arm}" for arm in range(50)])
+    with pytest.raises(InvalidInput) as refused:
+        lsdt.Agent(side).ask(5, distinct=True)
+    policy = re.search(r"policy='(.*?)'", str(refused.value))[1]
+    call = re.search(r"ask\(.*?\.arm_ids\)", str(refused.value))[0]
+    slate = eval(f"agent.{call}", {"agent": lsdt.Agent(side, policy), "lsdt": lsdt, "side": side})
+    some = set(lsdt.candidate_set(side, top=5).arm_ids)
+    assert len({each.arm_id for each in slate} & some) == 5 <= len(some) < 20
 
 
 def test_propensities_are_given_those_chosen_before():

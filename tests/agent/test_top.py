@@ -46,6 +46,17 @@ def test_one_arm_is_asked_about_as_before():
     assert agent.stopping(top=1).text == agent.stopping().text
 
 
+def test_of_all_within_the_tolerance_there_may_be_none_to_name_yet():
+    """While rewards are late, each arm may lie far above or below the others."""
+    agent = lsdt.Agent(lsdt.SideInformation(2), "ts")
+    for arm in (0, 1):
+        _, told = agent.ask(2, allowed=[arm])
+        agent.tell(told, 0.0)
+    found = agent.stopping(tolerance=0.1, top="all")
+    assert found.arm_ids == []
+    assert "all arms within the tolerance: none can be named, and 2 arms may be" in found.text
+
+
 def test_open_decisions_hold_it_up():
     """Without zeros told, clicks alone say nothing: pending decisions count at their worst."""
     agent = lsdt.Agent(lsdt.SideInformation(3, epsilon=0.2), "ts@all")

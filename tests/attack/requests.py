@@ -63,7 +63,7 @@ _CALLS = (
 )  # fmt: skip
 _LOOKS = (
     "", "/arms", "/best", "/why/tea", "/stopping", "/suspects", "/drift", "/lift", "/lift?control=x",
-    "/events", "/stream",
+    "/best?top=2", "/stopping?tolerance=.1&top=2", "/stopping?tolerance=.1&top=all", "/events", "/stream",
 )  # fmt: skip
 _PAGES = (
     "/", "/login", "/health", "/healthz", "/readyz", "/metrics", "/openapi.json", "/v1/keys", "/v1/keys/x",

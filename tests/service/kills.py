@@ -217,8 +217,10 @@ def is_right(made):
     """Return whether nothing was lost, doubled or otherwise wrong."""
     return (
         not made["lost"]
+        and not made["actions lost"]
         and not made["doubled"]
         and not made["units with two arms"]
+        and not made["units that were erased and are still known"]
         and not made["wrong answers"]
         and made["plays equal the log"]
         and made["rewards equal the log"]

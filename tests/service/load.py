@@ -7,6 +7,10 @@ import json
 import random
 
 SLATE = {"n": 3, "distinct": True}
+# The arm that retires and comes back, and the one that a stop answers: numbers of arms without ids.
+RETIRING, LAST = 7, 2
+_UNITS = 8  # bits: so many units ask again and again, beside those of a growing range
+_SLACK = 5.0  # seconds after which a replica has read that an arm retired
 
 
 class Connection:
@@ -53,6 +57,8 @@ class Load:
         self.rng = random.Random(seed)
         self.asked, self.told = {}, {}  # arm, and reward, by id
         self.arm_of = {}  # by unit
+        self.n_units = 0  # of the growing range
+        self.erased = []  # ids of a unit's decisions: two before it was erased, and one after
         self.acted = []  # the reasons of pauses and the like
         self.n_acknowledged = self.n_repeated = 0
         self.is_over = False
@@ -66,7 +72,10 @@ class Load:
                 if status == 200:
                     self.n_acknowledged += 1
                     return answer
-                if status not in (429, 503) and answer.get("title") != "Paused":
+                is_halted = answer.get("title") == "Paused" or "is stopped with" in answer.get("detail", "")
+                if "has not retired" in answer.get("detail", ""):  # it was reinstated before the service died
+                    return answer
+                if status not in (429, 503) and not is_halted:
                     self.wrong.append((call, status, answer))
                     return None
             except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -78,7 +87,10 @@ class Load:
         connection = Connection(self.ports, turn)
         while not self.is_over:
             key = f"{self.rng.getrandbits(96):024x}"
-            unit, kind = f"user-{self.rng.getrandbits(8)}", self.rng.random()
+            unit, kind = self._unit(), self.rng.random()
+            if self.keeps and kind > 0.99:
+                await self._erase(connection, f"gone-{key}")
+                continue
             body = {"unit": unit} if kind < 0.3 else SLATE if kind < 0.4 else {}
             answer = await self._sure(connection, "ask", body, key)
             if answer is None:
@@ -92,7 +104,8 @@ class Load:
                 await self._tell_slate(connection, [first, *others])
                 continue
             decision = first
-            if "unit" in body and self.arm_of.setdefault(unit, decision["arm"]) != decision["arm"]:
+            is_own = "unit" in body and decision["arm"] not in (RETIRING, LAST)
+            if is_own and self.arm_of.setdefault(unit, decision["arm"]) != decision["arm"]:
                 self.wrong.append(("ask", "a unit saw two arms"))
             if decision["id"] in self.asked:
                 self.wrong.append(("ask", "an id was handed out twice"))
@@ -113,6 +126,30 @@ class Load:
                 self.told[decision["id"]] = reward
         connection.drop()
 
+    def _unit(self):
+        """Return a unit: of some that come again and again, or (in 3 of 10 cases) of more and more."""
+        if not self.keeps or self.rng.random() < 0.7:
+            return f"user-{self.rng.getrandbits(_UNITS)}"
+        self.n_units += 1
+        return f"more-{self.rng.randrange(self.n_units)}"
+
+    async def _erase(self, connection, unit):
+        """Let a unit ask twice, erase it, and let it ask again: then it is another one."""
+        ids = []
+        for at in range(3):
+            turn = connection.turn
+            if at == 2:
+                await self._sure(connection, "erase-unit", {"unit": unit})
+                turn = connection.turn
+            answer = await self._sure(connection, "ask", {"unit": unit}, f"{unit} {at}")
+            if answer is None:
+                return
+            (decision,) = answer["decisions"]
+            self.asked[decision["id"]] = decision["arm"]
+            ids.append(decision["id"])
+        if turn == connection.turn:  # another replica reads a moment later that the unit is gone
+            self.erased.append(ids)
+
     async def _tell_slate(self, connection, decisions):
         """Tell what different arms that were asked for at once paid, all in one request."""
         if len({each["arm"] for each in decisions}) < SLATE["n"]:
@@ -128,12 +165,14 @@ class Load:
             self.told |= {each["decision"]: each["reward"] for each in rewards}
 
     async def _operate(self):
-        """Pause for a moment and go on, again and again."""
+        """Pause, stop and retire for a moment and go on, again and again."""
         connection = Connection(self.ports)
+        calls = [("pause", {}, 0.02), ("resume", {}, 0.3), ("retire", {"arm": RETIRING}, 0.1)]
+        calls += [("reinstate", {"arm": RETIRING}, 0.3), ("stop", {"arm": LAST}, 0.02), ("resume", {}, 0.3)]
         while not self.is_over:
-            for call, seconds in (("pause", 0.02), ("resume", 0.3)):
+            for call, body, seconds in calls:
                 reason = f"{self.rng.getrandbits(96):024x}"
-                await self._sure(connection, call, {"reason": reason})
+                await self._sure(connection, call, body | {"reason": reason})
                 self.acted.append(reason)
                 await asyncio.sleep(seconds)
         connection.drop()
@@ -156,12 +195,16 @@ class Load:
         learned = {event["decision"]: event["reward"] for event in tells}
         n_learned = len(learned)
         learned |= {event["decision"]: event["reward"] for event in events if event["event"] == "replace"}
-        n_moved = sum(in_log[each["first"]] != each["arm"] for each in asks if each["first"] is not None)
+        n_moved = _n_moved(asks)
         asked = {parts(text).number: arm for text, arm in self.asked.items()}
         told = {parts(text).number: reward for text, reward in self.told.items()}
         lost = sum(in_log.get(number) != arm for number, arm in asked.items())
         lost += sum(learned.get(number) != reward for number, reward in told.items())
-        lost += len(set(self.acted).difference(event["reason"] for event in events))
+        actions_lost = len(set(self.acted).difference(event["reason"] for event in events))
+        n_known, first_of = 0, {event["decision"]: event["first"] for event in asks}
+        for before, again, after in ([parts(text).number for text in ids] for ids in self.erased):
+            n_moved += first_of.get(again) != before
+            n_known += first_of.get(after) is not None
         doubled = len(asks) - len(in_log) + len(tells) - n_learned
         doubled += len(in_log) - len(asked)  # an ask that was made twice for one key
         plays = {row["arm"]: row["plays"] for row in arms}
@@ -171,9 +214,35 @@ class Load:
         total, rest = sum(learned.values()), sum(row["plays"] * (row["mean"] or 0.0) for row in arms)
         return {
             "lost": lost,
+            "actions lost": actions_lost,
             "doubled": doubled,
             "units with two arms": n_moved,
+            "units that were erased and are still known": n_known,
+            "units that were erased": len(self.erased),
             "decisions of units that were there before": sum(each["first"] is not None for each in asks),
             "plays equal the log": plays == counted,
             "rewards equal the log": abs(total - rest) < 1e-6 * (1.0 + total),
         }
+
+
+def _n_moved(asks):
+    """Return how many decisions gave a unit another arm, without a reason.
+
+    It leaves the arm that retires, for good, and a stop answers its own arm, with a propensity of 1.
+    """
+    groups = {}
+    for each in asks:
+        groups.setdefault(each["decision"] if each["first"] is None else each["first"], []).append(each)
+    n_moved = 0
+    for group in groups.values():
+        own, moved = None, None
+        for each in group:
+            if each["arm"] == LAST and each["propensity"] == 1.0 and each["first"] is not None:
+                continue
+            if each["arm"] == RETIRING:
+                n_moved += moved is not None and each["time"] > moved + _SLACK
+            elif own is None:
+                own, moved = each["arm"], each["time"]
+            else:
+                n_moved += each["arm"] != own
+    return n_moved

@@ -5,7 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
+import sqlite3
 import time
+from contextlib import closing
+from hashlib import blake2b
+from pathlib import Path
 
 import httpx
 import pyarrow.parquet as pq
@@ -123,6 +127,17 @@ def test_the_service_decides_as_an_agent_does(http, plain):
         assert (told["top"], told["tries_to_go"], told["pending"]) == (top, None, 7)
 
 
+def test_there_may_be_no_arm_to_name_yet(http, url, plain):
+    for arm in PLAIN["arms"]:
+        _, told = http.post(f"{plain}/ask", json={"n": 2, "allowed": [arm]}).json()["decisions"]
+        http.post(f"{plain}/tell", json={"decision": told["id"], "reward": 0})
+    none = http.get(f"{plain}/stopping", params={"tolerance": 0.1, "top": "all"}).json()
+    assert (none["arm"], none["arms"]) == (None, [])
+    with lsdt.Client(url, name="plain") as client:
+        found = client.stopping(tolerance=0.1, top="all")
+        assert (found.arm_id, found.arm_ids) == (None, [])
+
+
 def test_a_slate_names_different_arms(http, plain):
     slate = http.post(f"{plain}/ask", json={"n": 3, "distinct": True}).json()["decisions"]
     assert sorted(each["arm"] for each in slate) == sorted(PLAIN["arms"])
@@ -199,6 +214,25 @@ def test_of_many_rewards_all_are_checked_before_any_is_learned(http, plain):
     assert "'cola'" in problem(http.post(f"{plain}/observe", json={"rewards": several}), 422)
     assert http.get(plain).json()["told"] == 0
     assert http.get(plain).json()["pending"] == 2
+
+
+def test_the_guide_lists_every_call_with_its_options():
+    guide = (Path(__file__).parent.parent.parent / "docs" / "guides" / "service.md").read_text()
+    section = guide.partition("\n## The API\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
+    told = description()
+    for path, methods in told["paths"].items():
+        word = path.removeprefix("/v1/experiments/{name}").replace("{number}", "ID").replace("{arm}", "ARM")
+        named = word.removeprefix("/") if word != path else word
+        found = [row for row in rows if re.search(rf"[`/ ]{re.escape(named or 'NAME')}`", row.split("|")[1])]
+        assert len(found) == 1, path
+        for method, call in methods.items():
+            options = {each["name"] for each in call.get("parameters", []) if each["in"] != "path"}
+            schema = call.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+            if schema is not None:
+                options |= told["components"]["schemas"][schema["$ref"].split("/")[-1]]["properties"].keys()
+            missing = {each for each in options if not re.search(rf"`{each}\b", found[0])}
+            assert not missing, (method, path)
 
 
 def test_a_repeated_key_is_answered_the_same_and_happens_once(http, plain):
@@ -288,6 +322,8 @@ def test_extend(http, plain):
     http.post(f"{plain}/observe", json={"arm": "juice", "reward": 1})
     more = {"arms": ["mate"], "dissimilar": [["mate", "juice"]]}
     assert http.post(f"{plain}/extend", json=more).json()["new_arms"] == ["mate"]
+    last = log_of(http, plain)[-1]
+    assert (last["event"], last["by"]) == ("extend", "this machine, without a key")
     arms = http.get(f"{plain}/arms").json()["arms"]
     assert [each["arm"] for each in arms] == ["tea", "coffee", "juice", "mate"]
     assert arms[2]["plays"] == 1
@@ -366,6 +402,38 @@ def test_units(http, plain):
     assert [each["first"] for each in events] == [None] * 4 + [0, 1, 2, 3] * 2 + [1]
     for erased in (True, False):
         assert http.post(f"{plain}/erase-unit", json={"unit": "user-1"}).json() == {"erased": erased}
+    assert log_of(http, plain)[-1]["by"] == "this machine, without a key"
+
+
+def test_of_an_erased_unit_no_answer_is_kept(tmp_path):
+    """Else they would be kept for a day, and lead from the unit to its decisions."""
+    path = tmp_path / "lsdt.db"
+
+    def ask(http, unit, key):
+        body = {"unit": unit}
+        answer = http.post("/v1/experiments/e/ask", json=body, headers={"idempotency-key": key}).json()
+        return answer["decisions"][0]["id"]
+
+    def notes():
+        with closing(sqlite3.connect(path)) as db:
+            return db.execute("SELECT key, value FROM notes WHERE scope LIKE 'answers %'").fetchall()
+
+    with in_background(f"sqlite:///{path}") as url, httpx.Client(base_url=url) as http:
+        http.post("/v1/experiments", json={"name": "e", "n_arms": 3, "policy": "ucb1"})
+        gone, stays = ask(http, "user-17", "k"), ask(http, "user-18", "k")
+        assert gone != stays  # each unit has its own keys
+        assert [ask(http, unit, "k") for unit in ("user-17", "user-18")] == [gone, stays]
+        assert len(notes()) == 2
+        body = http.build_request("POST", "/", json={"unit": "user-17"}).content
+        assert not any(
+            blake2b(body, digest_size=16).digest() in value or b"user" in key.encode() + value
+            for key, value in notes()
+        )
+        assert http.post("/v1/experiments/e/erase-unit", json={"unit": "user-17"}).json() == {"erased": True}
+        ((_, kept),) = notes()
+        assert stays.encode() in kept
+        assert ask(http, "user-17", "k") not in (gone, stays)  # a new unit
+        assert ask(http, "user-18", "k") == stays
 
 
 def test_drift(http, plain):
@@ -400,8 +468,9 @@ def test_merge(http, plain):
     assert [(row["plays"], row["mean"]) for row in rows] == [(1, 0.0), (1, 1.0), (3, 1.0)]
     assert http.get(plain).json()["told"] == 5
     assert http.get(other).json()["told"] == 3
-    events = [each["event"] for each in log_of(http, plain)]
-    assert events == ["observe", "merge", "merge"]
+    events = log_of(http, plain)
+    assert [each["event"] for each in events] == ["observe", "merge", "merge"]
+    assert [each["by"] for each in events] == [None, *["this machine, without a key"] * 2]
     again = http.post(f"{plain}/merge", json={"experiments": ["other"]})
     assert "was merged before" in problem(again, 422)
     assert "this is not a snapshot" in problem(

@@ -507,3 +507,13 @@ def test_pages_fit_a_phone_and_every_field_has_a_label(url, page):
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
         assert page.evaluate(f"{fields}.filter(each => !each.labels.length).length") == 0, path
         assert page.evaluate("document.querySelectorAll('h1').length") == 1, path
+
+
+@pytest.mark.browser
+def test_a_page_stays_live_in_a_language_that_charts_do_not_know(url, page):
+    """Browsers take such names from the locale of the machine; the library of the charts cannot load then."""
+    page.call("Emulation.setUserAgentOverride", userAgent="x", acceptLanguage="en-US@posix")
+    page.open(f"{url}/experiments/drinks")
+    page.wait("document.getElementById('state')?.textContent.includes('live')")
+    assert "is not a valid one" in page.evaluate("document.getElementById('rate').textContent")
+    assert len(page.problems) == 1  # that of the library

@@ -154,11 +154,18 @@ def test_what_is_announced_is_signed_and_announced_once(tmp_path):
             hosted.agent.stop("tea")
             webhooks.look()
             receiver.wait(3)
-            hosted.agent.resume()
+            hosted.agent.resume(reason="prices are right", by="bob")
             for _ in range(3):
                 webhooks.look()
             told = ["stopping.reached", "experiment.paused", "experiment.stopped", "experiment.resumed"]
             assert receiver.wait(4) == told
+            assert verified(receiver.got[3])["data"] == {
+                "experiment": "drinks",
+                "text": "drinks makes decisions again; resumed by bob: prices are right.",
+                "arm": None,
+                "by": "bob",
+                "reason": "prices are right",
+            }
             until(lambda: not service.store.recall(QUEUE))
         with serving(store, url) as (service, webhooks):
             webhooks.look()
@@ -193,6 +200,19 @@ def test_what_was_reached_before_a_crash_is_announced_after_it(tmp_path):
         with serving(store, receiver.url) as (_, webhooks):
             webhooks.look()
             assert receiver.wait(1) == ["stopping.reached"]
+
+
+def test_a_changed_tolerance_is_noticed_at_once():
+    """Nothing was asked or told meanwhile; without that an experiment is looked at once a minute."""
+    with receiving() as receiver, serving("memory://", receiver.url) as (service, webhooks):
+        side = lsdt.SideInformation(2, similar=[(0, 1)], epsilon=0.1)
+        hosted = service.make("alike", side, {"policy": "ucb1", "tolerance": 0.0}, None)
+        webhooks.look()
+        assert not receiver.got
+        webhooks._due = 0.0
+        hosted.agent.set_tolerance(0.2)
+        webhooks.look()
+        assert receiver.wait(1) == ["stopping.reached"]
 
 
 def garbage(handler):
@@ -340,6 +360,8 @@ def test_experiments_that_cannot_be_opened_and_contradictions_are_announced():
         del service.broken["films"]
         webhooks.look()
         assert receiver.wait(4)[3] == "experiment.recovered"
+        text = "The experiment 'films' can be opened again."
+        assert verified(receiver.got[3])["data"] == {"experiment": "films", "text": text}
 
 
 def test_what_flickers_is_announced_once():
@@ -347,7 +369,7 @@ def test_what_flickers_is_announced_once():
         (endpoint,) = webhooks.endpoints
         told = Told(endpoint, "service", service.store)
         data = {"experiment": None, "kind": "disk", "text": "low"}
-        low = {"attention disk": Condition("attention.raised", data, "", "attention.cleared", 300.0)}
+        low = {"attention disk": Condition("attention.raised", data, "", "attention.cleared", data, 300.0)}
 
         def types(found, at):
             made, known = told.changes(found, at)

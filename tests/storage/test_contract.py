@@ -217,6 +217,13 @@ def test_notes(store):
     assert store.forget("keys", before=0) == 0
     assert store.forget("keys", before=2**60) == 1
     assert store.recall("answers") == {"mac": b"5"}
+    store.remember_many(
+        [("answers", f"{token} {at}", b"6") for token in ("ab", "ab%", "AB") for at in range(3)]
+    )
+    store.commit()
+    assert store.forget("answers", prefix="ab ", before=0) == 0
+    assert store.forget("answers", prefix="ab ") == 3
+    assert sorted(store.recall("answers")) == ["AB 0", "AB 1", "AB 2", "ab% 0", "ab% 1", "ab% 2", "mac"]
 
 
 def test_a_note_is_replaced_if_it_is_the_one_that_was_read(store):

@@ -68,6 +68,25 @@ test("units keep their arm, and are forgotten", async () => {
   assert.equal((await lsdt.cancel("drinks", { decisions: [one.id] })).cancelled, 1);
 });
 
+test("the best several, and corrected rewards", async () => {
+  await lsdt.createExperiment({ ...DRINKS, name: "corrected", replace_within: "1 hour" });
+  const several = await lsdt.best("corrected", { top: 2 });
+  assert.equal(1 + several.runners_up.length, 2);
+  const verdict = await lsdt.stopping("corrected", { tolerance: 0.1, top: 2 });
+  assert.deepEqual([verdict.top, verdict.arms.length, verdict.arm], [2, 2, verdict.arms[0]]);
+  for (const arm of DRINKS.arms) {
+    const decisions = (await lsdt.ask("corrected", { n: 2, allowed: [arm] })).decisions;
+    const told = { decision: decisions[0]!.id, reward: 1 };
+    assert.deepEqual(await lsdt.tell("corrected", told), { learned: 1, repeated: 0 });
+    assert.deepEqual(await lsdt.tell("corrected", { ...told, reward: 0 }), { learned: 0, repeated: 1 });
+    const corrected = await lsdt.tell("corrected", { ...told, reward: 0, repeat: "replace" });
+    assert.deepEqual(corrected, { learned: 1, repeated: 0 });
+  }
+  const all = await lsdt.stopping("corrected", { tolerance: 0.1, top: "all" });
+  assert.equal(all.arm, all.arms[0] ?? null);
+  await lsdt.deleteExperiment("corrected");
+});
+
 test("the log, the stream and snapshots", async () => {
   const events = await lsdt.listEvents("drinks", { after: 0, limit: 1000 });
   assert(events.some((each) => each.event === "ask" && typeof each.decision === "number"));

@@ -12,7 +12,7 @@ from .drift import Blocked as Blocked, changed_arms as changed_arms
 from .durations import checked_seconds as checked_seconds
 from .extension import Extension as Extension
 from .half_life import checked_half_life as checked_half_life
-from .halt import SIGNED as SIGNED, Halt as Halt, signature_of as signature_of
+from .halt import SIGNED as SIGNED, Halt as Halt, Signature as Signature, signature_of as signature_of
 from .journal import (
     Batch as Batch,
     SharedJournal as SharedJournal,

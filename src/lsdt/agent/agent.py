@@ -546,12 +546,17 @@ class Agent:
 
     def _check_distinct(self, n_playable: int, n: int) -> None:
         """Refuse to name more different arms than may be played."""
-        if n > n_playable:
-            on = "" if self.policy.on == "all" else f": this policy plays on candidates ({self.policy.on!r})"
-            raise InvalidInput(
-                f"{n} different arms were asked for, and {n_playable} may be played{on}; ask for at most "
-                f"{n_playable}, allow more arms, or use a policy on all arms, as in 'ts@all'"
-            )
+        if n <= n_playable:
+            return
+        what = f"{n} different arms were asked for, and {n_playable} may be played"
+        if self.policy.on == "all":
+            raise InvalidInput(f"{what}; ask for at most {n_playable}, or allow more arms")
+        name = "ts@all" if self.rewards.family == "bernoulli" else "ts_gaussian@all"
+        raise InvalidInput(
+            f"{what}: this policy plays on candidates for the best arm alone ({self.policy.on!r}); ask for "
+            f"at most {n_playable}, or begin an agent with policy={name!r}, and ask({n}, distinct=True, "
+            f"allowed=lsdt.candidate_set(side, top={n}).arm_ids) of it: these may be among the best {n}"
+        )
 
     def _ask_unit(self, unit: str, allowed: Any, n_draws: int) -> Decision:
         """Return a decision with the unit's arm, or assign one."""
@@ -635,12 +640,12 @@ class Agent:
             return False
         return learner.retired is None or not learner.retired[self.side.index(known.arm_id)]
 
-    def erase_unit(self, unit: str) -> bool:
+    def erase_unit(self, unit: str, *, by: str = "") -> bool:
         """Forget who a unit is, and return whether it was known.
 
         Its decisions and rewards stay in the log, where nothing says whose they are. If it asks again it is a
         new unit. Copies stay: backups, snapshots of an agent without a store, and pages that the database has
-        not overwritten yet.
+        not overwritten yet. The log keeps `by`, who did it.
 
         Examples
         --------
@@ -650,15 +655,18 @@ class Agent:
         >>> agent.erase_unit("user-17"), agent.erase_unit("user-17")
         (True, False)
         """
-        name = checked_unit(unit)
+        token, signed = self.unit_hash(unit), checked_signature(by, "").to_bytes()
         with self._changing():
             if self._keeps and self.autocommit:
                 self._write()  # what is queued may be about this unit
-            units = self._journal.units
-            row = units.erase(units.token(name))
+            row = self._journal.units.erase(token)
             if row is not None:
-                self._record([Event(_ERASE, now(), assignment_of(row).number)])
+                self._record([Event(_ERASE, now(), assignment_of(row).number, data=signed)])
             return row is not None
+
+    def unit_hash(self, unit: str) -> bytes:
+        """Return the keyed hash that stands for a unit in the store of this agent."""
+        return self._journal.units.token(checked_unit(unit))
 
     def _allowed_flags(self, allowed: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return a flag for every arm that the policy plays on, and one for every arm."""
@@ -764,7 +772,8 @@ class Agent:
             As `tell` takes them.
         repeat : {'ignore', 'replace'}
             What to do with decisions that were told before. Rewards that replace others count as new; those
-            that come too late for that, or say the same, as repeated.
+            that come too late for that, or say the same, as repeated. Of several for one decision the last
+            one counts.
 
         Examples
         --------
@@ -790,7 +799,7 @@ class Agent:
             self._check_epochs([one for one, _ in pairs])
             events: dict[int, Event] = {}
             time, arms, closing = now(), self._learner.pending.arms, self._journal.closing
-            replaced: list[Event] = []
+            replaced: dict[int, Event] = {}
             for number, value in checked:
                 arm = arms.get(number)
                 if arm is None or number in closing:
@@ -798,11 +807,14 @@ class Agent:
                     if repeat == "replace":
                         with suppress(InvalidInput):  # too late: the first reward counts
                             event = self._replacement(number, value)
-                            replaced += [] if event is None else [event]
+                            replaced.pop(number, None)  # of several in one call, the last one counts
+                            if event is not None:
+                                replaced[number] = event
                 elif number not in events or repeat == "replace":
                     data = self._learner.end_data(number)
                     events[number] = event_of((_TELL, time, number, arm, value, data))
-            n_new = len(events) + len(replaced) - self._record([*events.values(), *replaced])
+            n_new = len(events) + len(replaced)
+            n_new -= self._record([*events.values(), *replaced.values()])
         return n_new, len(checked) - n_new
 
     def _is_open(self, number: int) -> bool:
@@ -954,7 +966,7 @@ class Agent:
 
         The log keeps `reason`, and `by`, who did it.
         """
-        signed = checked_signature(by, reason).to_bytes()
+        signature = checked_signature(by, reason)
         with self._changing_in_step():
             index = self.side.index(arm)
             halt = self._learner.halt
@@ -968,11 +980,11 @@ class Agent:
                 time = now()
                 event = Event(int(Kind.EXTEND), time)
                 if self._keeps:
-                    event = extension.extension_event(before, after, [], time)
+                    event = extension.extension_event(before, after, [], time, signature)
                 self._record([event], after)
             if self._learner.is_last(index):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
-            self._record([Event(_RETIRE, now(), -1, index, 1.0, signed)])
+            self._record([Event(_RETIRE, now(), -1, index, 1.0, signature.to_bytes())])
 
     def reinstate(self, arm: ArmId, *, reason: str = "", by: str = "") -> None:
         """Bring a retired arm back into play, with all that is known of it.
@@ -996,6 +1008,8 @@ class Agent:
             self._record([Event(_RETIRE, now(), -1, index, 0.0, signed)])
 
     # ---------------------------------------------------------------- pausing and stopping
+    # What changes nothing is not recorded, except in a shared log: others may have done something that is not
+    # read yet, and without a `resume` in the log their `pause` would stay in force.
 
     def pause(self, *, reason: str = "", by: str = "") -> None:
         """Make no decisions until `resume`: `ask` raises `lsdt.errors.Paused`.
@@ -1007,7 +1021,7 @@ class Agent:
         Parameters
         ----------
         reason : str
-            Why, on one line: whoever asks is told.
+            Why, on one line; refused asks say it.
         by : str
             Who does it, for the log.
 
@@ -1027,7 +1041,7 @@ class Agent:
         signed = checked_signature(by, reason).to_bytes()
         with self._changing_in_step():
             halt = self._learner.halt
-            if halt is None or halt.name != PAUSED:
+            if halt is None or halt.name != PAUSED or self._journal.is_shared:
                 self._record([Event(_PAUSE, now(), data=signed)])
 
     def stop(self, arm: ArmId, *, reason: str = "", by: str = "") -> None:
@@ -1057,14 +1071,16 @@ class Agent:
             index, learner = self.side.index(arm), self._learner
             if learner.retired is not None and learner.retired[index]:
                 raise InvalidInput(f"{arm!r} has retired; reinstate it first, or stop with another arm")
-            if learner.halt is None or (learner.halt.name, learner.halt.arm) != (STOPPED, index):
+            halt = learner.halt
+            is_new = halt is None or (halt.name, halt.arm) != (STOPPED, index)
+            if is_new or self._journal.is_shared:
                 self._record([Event(_STOP, now(), -1, index, None, signed)])
 
     def resume(self, *, reason: str = "", by: str = "") -> None:
         """Make decisions again, after a pause or a stop."""
         signed = checked_signature(by, reason).to_bytes()
         with self._changing_in_step():
-            if self._learner.halt is not None:
+            if self._learner.halt is not None or self._journal.is_shared:
                 self._record([Event(_RESUME, now(), data=signed)])
 
     def set_tolerance(self, tolerance: float | None, *, reason: str = "", by: str = "") -> None:
@@ -1083,7 +1099,7 @@ class Agent:
         """
         signed, value = checked_signature(by, reason).to_bytes(), checked_tolerance(tolerance)
         with self._changing_in_step():
-            if self._learner.tolerance != value:
+            if self._learner.tolerance != value or self._journal.is_shared:
                 self._record([Event(_TOLERANCE, now(), -1, -1, value, signed)])
 
     def sign_creation(self, by: str) -> None:
@@ -1092,7 +1108,9 @@ class Agent:
         with self._changing():
             self._record([Event(_CREATE, now(), data=signed)])
 
-    def merge(self, others: Agent | bytes | Iterable[Agent | bytes]) -> int:
+    def merge(
+        self, others: Agent | bytes | Iterable[Agent | bytes], *, reason: str = "", by: str = ""
+    ) -> int:
         """Learn what other agents were told of the same arms, and return how many rewards that were.
 
         Counts add up. Decisions stay apart: what is pending stays with the agent that was asked, and counts
@@ -1106,6 +1124,8 @@ class Agent:
         ----------
         others : Agent, bytes, or a list of these
             The agents, or their snapshots.
+        reason, by : str, optional
+            Why, and who did it, for the log.
 
         Examples
         --------
@@ -1120,10 +1140,10 @@ class Agent:
         >>> here.to_frame().plays.sum(), there.to_frame().plays.sum()
         (np.int64(6), np.int64(3))
         """
-        listed = checked_agents(others, Agent)
+        listed, signature = checked_agents(others, Agent), checked_signature(by, reason)
         with self._changing_in_step():
             delta = joint_delta(self._learner, listed)
-            self._record([Event(_MERGE, now(), data=delta.to_bytes())])
+            self._record([Event(_MERGE, now(), data=delta.to_bytes(signature))])
             return delta.n_told
 
     def _tally(self) -> RewardTally:
@@ -1519,25 +1539,27 @@ class Agent:
         with self._lock:
             return drift_frame(self._learner, risk)
 
-    def extend(self, side: SideInformation) -> Extension:
+    def extend(self, side: SideInformation, *, reason: str = "", by: str = "") -> Extension:
         """Go on with other side information: more relations, more arms, or others. What was learned stays.
 
         Arms are known by their ids (without ids, by their numbers). Those that are missing in `side` retire:
         what they paid stays known, and so do their relations, unless these would keep arms out that may be
         the best of those that are left. Arms that had retired stay so until `reinstate`. Candidates are found
-        anew; the answer says what changed. Pending decisions stay pending.
+        again; the answer says what changed. Pending decisions stay pending. The log keeps `reason`, and `by`,
+        who did it.
         """
         with self._lock:
-            proposal = self.propose_extension(side)
+            proposal = self.propose_extension(side, reason=reason, by=by)
             made = self.extension_outcome(proposal)
             assert made is not None  # nothing waits for a commit here
             return made
 
-    def propose_extension(self, side: SideInformation) -> Proposal:
+    def propose_extension(self, side: SideInformation, *, reason: str = "", by: str = "") -> Proposal:
         """Accept an extension; `extension_outcome` returns its result.
 
         For services: with a shared log and without `autocommit`, that is known only when it was read back.
         """
+        signature = checked_signature(by, reason)
         with self._changing_in_step():
             before, time = self._learner, now()
             after, gone = extension.prepare(before, side)
@@ -1548,7 +1570,7 @@ class Agent:
                 )
             event = Event(int(Kind.EXTEND), time)
             if self._keeps:
-                event = extension.extension_event(before, after, gone, time)
+                event = extension.extension_event(before, after, gone, time, signature)
             self._record([event], after)
             return Proposal(time, extension.side_mark(after.side), before)
 
@@ -1591,7 +1613,7 @@ class Agent:
     def restore(cls, blob: bytes) -> Agent:
         """Return the agent of a snapshot; refuse damaged and unknown ones.
 
-        Restore snapshots from trusted sources only: whoever can write one decides what the agent plays.
+        Restore snapshots from trusted sources only: a crafted one can decide what the agent plays.
         """
         learner, units = snapshot.with_units(blob)
         return cls._of(learner, Journal(units))

@@ -63,6 +63,12 @@ def own_errors() -> Iterator[None]:
         ) from None
 
 
+def head_of(blob: bytes) -> dict[str, Any]:
+    """Return the head alone; nothing is checked."""
+    head: dict[str, Any] = json.loads(blob[_FRONT.size : _FRONT.size + _FRONT.unpack_from(blob)[2]])
+    return head
+
+
 def parse(blob: bytes, magic: bytes, format_: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Check a snapshot and return its head and its arrays."""
     if len(blob) < _FRONT.size or blob[:8] != magic:

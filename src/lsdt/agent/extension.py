@@ -30,6 +30,7 @@ from lsdt.storage import Event, Kind
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lsdt.agent.halt import Signature
     from lsdt.agent.learner import Learner
     from lsdt.policies import Policy
     from lsdt.side_information import ArmId
@@ -136,10 +137,12 @@ def _policy_for(learner: Learner, side: SideInformation, steps: OfflineSteps) ->
     return choose_policy("auto", side, learner.rewards, learner.horizon, steps, forgets=forgets)
 
 
-def extension_event(before: Learner, after: Learner, gone: list[int], time: int) -> Event:
+def extension_event(
+    before: Learner, after: Learner, gone: list[int], time: int, signature: Signature
+) -> Event:
     """Return the event of an extension: the new side information, and a mark of the one it extends."""
     arrays, about = side_as_arrays(after.side)
-    data = encode_frame(_MAGIC, _FORMAT, {"side": about, "gone": gone}, arrays)
+    data = encode_frame(_MAGIC, _FORMAT, {"side": about, "gone": gone, **signature.known()}, arrays)
     return Event(int(Kind.EXTEND), time, side_mark(before.side), -1, None, data)
 
 

@@ -8,10 +8,12 @@ why.
 from __future__ import annotations
 
 import json
+import struct
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt._validation import checked_number
+from lsdt.agent.binary_format import head_of
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.storage import Kind
 
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 PAUSED, STOPPED = "paused", "stopped"
-SIGNED = (Kind.PAUSE, Kind.RESUME, Kind.STOP, Kind.TOLERANCE, Kind.RETIRE, Kind.CREATE)
+SIGNED = (
+    Kind.PAUSE, Kind.RESUME, Kind.STOP, Kind.TOLERANCE, Kind.RETIRE, Kind.ERASE, Kind.CREATE, Kind.EXTEND,
+    Kind.MERGE,
+)  # fmt: skip
 _LONGEST = 500  # characters: a sentence or two, readable in a table and in an error
 
 
@@ -29,9 +34,13 @@ class Signature(NamedTuple):
     by: str = ""
     reason: str = ""
 
+    def known(self) -> dict[str, str]:
+        """Return what is known of it."""
+        return {word: text for word, text in self._asdict().items() if text}
+
     def to_bytes(self) -> bytes | None:
         """Return it as the data of an event."""
-        known = {word: text for word, text in self._asdict().items() if text}
+        known = self.known()
         return json.dumps(known).encode() if known else None
 
 
@@ -54,13 +63,13 @@ def checked_tolerance(value: Any) -> float | None:
 
 
 def signature_of(data: bytes | None) -> Signature:
-    """Return the signature in the data of an event."""
+    """Return the signature in the data of an event; extensions and merges have it in the head of theirs."""
     if data is None:
         return Signature()
     try:
-        known = json.loads(data)
+        known = json.loads(data) if data.startswith(b"{") else head_of(data)
         return Signature(str(known.get("by", "")), str(known.get("reason", "")))
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, struct.error):
         raise InvalidFile("the log has an action whose signature cannot be read") from None
 
 

@@ -16,6 +16,8 @@ from lsdt.side_information import exact_array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lsdt.agent.halt import Signature
+
 MAGIC = b"LSDTMERG"
 _FORMAT = 2  # the first did not say which decisions were open
 _TALLIES = ("counts", "sums", "squares")
@@ -69,7 +71,7 @@ class TallyDelta(NamedTuple):
             settled = mine[0] + theirs[0], mine[1] + theirs[1]
         return TallyDelta(tallies, left, n_told, agents, self.open + other.open, settled)
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, signature: Signature) -> bytes:
         """Return the tallies as the data of an event; arms without any are left out."""
         arms = np.flatnonzero((self.tallies[0] > 0) | (self.left[0] > 0.0) | (self.open > 0))
         arrays: dict[str, NDArray[Any]] = {"arms": arms, "open": self.open[arms]}
@@ -77,7 +79,8 @@ class TallyDelta(NamedTuple):
         arrays |= {f"left_{name}": part[arms] for name, part in zip(_TALLIES, self.left, strict=True)}
         if self.settled is not None:
             arrays |= {"settled_counts": self.settled[0][arms], "settled_sums": self.settled[1][arms]}
-        return encode_frame(MAGIC, _FORMAT, {"told": self.n_told, "agents": list(self.agents)}, arrays)
+        head = {"told": self.n_told, "agents": list(self.agents), **signature.known()}
+        return encode_frame(MAGIC, _FORMAT, head, arrays)
 
 
 def renumber_tally(tally: NDArray[Any], places: NDArray[np.int64], n_arms: int) -> NDArray[Any]:

@@ -35,7 +35,7 @@ class TopStopping:
     stop : bool
         Whether they are known at the level that was asked for.
     arm_ids : list of str or int
-        The arms to name, the likely best first.
+        The arms to name, the likely best first. Of all within the tolerance there may be none to name yet.
     delta : float
         The level reached: they are known but for this probability, however often one looks.
     top : int or 'all'
@@ -144,6 +144,7 @@ class TopStopping:
         notes = (self._about_pending(), self.about_beaten, self.note)
         note = "".join(f"; {each}" for each in notes if each)
         names = ", ".join(map(repr, self.arm_ids))
+        lead = f"{names} {'leads' if len(self.arm_ids) == 1 else 'lead'}" if names else "none can be named"
         what = f"the best {self.top}" if self.top != ALL else "all arms within the tolerance"
         if self.stop:
             sure = f"but for a probability of {self.delta:.2g}, after {plays}{note}"
@@ -153,7 +154,7 @@ class TopStopping:
             return f"{names}: each within {self.tolerance:g} of {what}, {sure}"
         n_open = int((self._verdict.evidence < self.needed).sum())
         return (
-            f"not known yet after {plays} which arms are {what}: {names} lead, and {counted(n_open, 'arm')} "
+            f"not known yet after {plays} which arms are {what}: {lead}, and {counted(n_open, 'arm')} "
             f"may be placed wrongly{note}"
         )
 

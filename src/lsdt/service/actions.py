@@ -29,6 +29,7 @@ async def act(
     service: Service, hosted: HostedExperiment, caller: Caller, action: str, *given: Any, reason: str = ""
 ) -> None:
     """Take an action, of `ACTIONS` or ``"set_tolerance"``, and wait until it is durable."""
+    await service.commits.catch_up()  # with what was done at other replicas a moment ago
     hosted.check_idle()
     agent, commits = hosted.agent, service.commits
     take = partial(getattr(agent, action), *given, reason=reason, by=caller.signature)

@@ -50,7 +50,7 @@ def encode(value: Any) -> bytes:
 
 
 def problem(error: BaseException) -> tuple[int, bytes, dict[str, str]]:
-    """Return status, body and headers of the answer to whoever caused an error.
+    """Return status, body and headers of the answer to a request that failed.
 
     Examples
     --------

@@ -58,7 +58,7 @@ def _call_of(url: bytes) -> tuple[str, str] | None:
 
 
 class _Nothing:
-    """What uvicorn sets when there is news of a request, for whoever waits: here nobody does."""
+    """In place of the event that uvicorn sets for tasks that wait for a request; here there are none."""
 
     @staticmethod
     def set() -> None:
@@ -146,7 +146,7 @@ class DecisionConnection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _look(self) -> None:
-        """Close a connection whose client has kept us waiting; else look again when he may have.
+        """Close a connection whose client was silent for too long; else set the timer again.
 
         One timer for the life of a connection: to set one with every answer would cost more than the rest.
         """
@@ -227,7 +227,7 @@ class DecisionConnection(HttpToolsProtocol):
         return cycle is not None and not cycle.response_complete and not cycle.more_body
 
     def eof_received(self) -> bool:  # type: ignore[override]
-        """Answer what was asked before a client ended his side, unless the answer is on its way: a stream."""
+        """Answer what was asked before a client closed its end, unless the answer, a stream, has begun."""
         if not self._is_awaited or self.cycle.response_started:
             return False
         self.cycle.keep_alive = False
@@ -283,7 +283,7 @@ class DecisionConnection(HttpToolsProtocol):
             or self.decisions is None
             or parser.get_method() != b"POST"
             or not (before is None or before.response_complete)  # else it has to wait for its turn
-            or self.flow.write_paused  # whoever does not read his answers gets no more of them
+            or self.flow.write_paused  # a client that does not read its answers gets no more of them
             or not parser.should_keep_alive()
             or self.root_path
         ):
@@ -370,7 +370,7 @@ class DecisionConnection(HttpToolsProtocol):
         self.on_response_complete()
 
     def _good_head(self) -> bytes:
-        """Return how good answers begin; it is made anew when uvicorn has looked at the clock."""
+        """Return the head of good answers, cached until uvicorn updates the `Date` header."""
         made_of, head = DecisionConnection._head
         if made_of is not self.server_state.default_headers:
             made_of, head = self.server_state.default_headers, self._some_head(200, JSON)

@@ -18,7 +18,7 @@ from msgspec import UNSET
 from lsdt.errors import InvalidInput, LostDecision, LsdtError
 from lsdt.service import messages
 from lsdt.service.answers import JSON, PROBLEM, Refused, encode, problem, wrong_method
-from lsdt.service.hosting import MOST_AT_ONCE
+from lsdt.service.hosting import MOST_AT_ONCE, answers_of_unit
 from lsdt.service.requests import ClientGone, decode, read_body, read_head
 
 if TYPE_CHECKING:
@@ -62,11 +62,15 @@ class _Begun(NamedTuple):
     note: Note | None
 
 
-def _name_of(what: str, caller: Caller, key: str) -> str:
-    """Return what the answer to a request with an idempotency key is kept under: each caller has its own."""
+def _name_of(what: str, agent: Agent, unit: Any, caller: Caller, key: str) -> str:
+    """Return what the answer to a request with an idempotency key is kept under.
+
+    Each caller has its own keys, and so has each unit.
+    """
     if not 1 <= len(key) <= _LONGEST_KEY:
         raise Refused(400, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters; got {len(key)}")
-    return f"{what} {caller.id} {key}"
+    begin = f"{what} - " if unit is None else answers_of_unit(agent, unit)
+    return f"{begin}{caller.id} {key}"
 
 
 @lru_cache(maxsize=1024)
@@ -115,7 +119,8 @@ class DecisionPath:
             commits = self._open_commits()
             request = decode(body, _DECODERS[what])
             key = None if what == "tell" else head.idempotency_key  # telling twice is harmless as it is
-            kept = None if key is None else _name_of(what, caller, key)
+            unit = getattr(request, "unit", None)
+            kept = None if key is None else _name_of(what, hosted.agent, unit, caller, key)
             if what == "ask":
                 n = min(request.n, MOST_AT_ONCE) if type(request.n) is int else 1
                 if commits.lacks_numbers(hosted.agent, n):
@@ -125,7 +130,7 @@ class DecisionPath:
             # The arm of a unit is settled by its commit: a retry under the same key waits for that.
             while kept is not None and (name, kept) in self._settling:
                 await self._settling[name, kept].wait()
-            if kept is not None and getattr(request, "unit", None) is not None:
+            if kept is not None and unit is not None:
                 settling = self._settling[name, kept] = asyncio.Event()
             # Within one turn of the loop: no other request can answer the same key in between.
             try:

@@ -378,14 +378,15 @@ class WhyResponse(Struct):
 class StoppingResponse(Struct):
     """Whether it is known which arm is the best, or which are the best `top`, or all within the tolerance.
 
-    `arms` are the arms to name, the likely best first, and `arm` is the first of them. `evidence` against the
+    `arms` are the arms to name, the likely best first, and `arm` is the first of them; of all arms within the
+    tolerance there may be none to name yet, and `arm` is null. `evidence` against the
     strongest rival is a logarithm, null where relations settle it; `needed` is how much makes `stop` true.
     `tries_to_go` is an estimate, null where `no_estimate` says why. `pending` is how many decisions have no
     reward yet; `text` says what they do to the answer.
     """
 
     stop: bool
-    arm: ArmId
+    arm: ArmId | None
     delta: float
     tolerance: float
     text: str

@@ -185,7 +185,7 @@ class Routes:
 
     async def extend(self, request: Request) -> Response:
         """Go on with more arms or relations: of JSON what is new, of a file all."""
-        head, hosted = self.hosted(request, "admin")
+        head, caller, hosted = self.operated(request, "admin")
         before = hosted.agent.side
         body = await read_body(request.receive, head, self._service.settings.body_limit)
         hosted.check_idle()
@@ -200,7 +200,7 @@ class Routes:
         hosted.busy = "is being extended"
         try:
             await commits.quiesce(agent)
-            proposal = await run_in_threadpool(agent.propose_extension, side)
+            proposal = await run_in_threadpool(agent.propose_extension, side, by=caller.signature)
         finally:
             hosted.busy = ""
         await commits.durable(agent)
@@ -252,13 +252,9 @@ class Routes:
 
     async def erase_unit(self, request: Request) -> Response:
         """Forget who a unit is. Its id comes in the body: paths end up in the logs of proxies."""
-        head, hosted = self.hosted(request, "admin")
+        head, caller, hosted = self.operated(request, "admin")
         unit = (await self._body(request, head, messages.EraseRequest)).unit
-        hosted.check_idle()
-        await self._service.commits.durable(hosted.agent)  # what waits to be written may be about it
-        is_known = await run_in_threadpool(hosted.agent.erase_unit, unit)
-        await self._service.commits.durable(hosted.agent)
-        return answer(messages.EraseResponse(is_known))
+        return answer(messages.EraseResponse(await self._service.erase_unit(hosted, unit, caller.signature)))
 
     async def merge(self, request: Request) -> Response:
         """Learn what others were told: experiments of this service by name, or the agent of a snapshot."""
@@ -270,14 +266,14 @@ class Routes:
         else:
             wanted = await self._body(request, head, messages.MergeRequest)
             found = [self._seen(each, caller) for each in wanted.experiments]
-            for each in found:  # nobody learns here what may yet be lost there
+            for each in found:  # what is learned here must not be lost there
                 await commits.durable(each.agent)
             others = [each.agent for each in found]
         hosted.check_idle()
         hosted.busy = "learns what others were told"
         try:
             await commits.quiesce(hosted.agent)
-            learned = await run_in_threadpool(hosted.agent.merge, others)
+            learned = await run_in_threadpool(hosted.agent.merge, others, by=caller.signature)
         finally:
             hosted.busy = ""
         await commits.durable(hosted.agent)
@@ -627,7 +623,7 @@ def stopping(
     if isinstance(found, TopStopping):
         return messages.StoppingResponse(
             found.stop,
-            found.arm_ids[0],
+            found.arm_ids[0] if found.arm_ids else None,
             found.delta,
             found.tolerance,
             found.text,

@@ -258,14 +258,17 @@ class MemoryStore(Store):
                 return {} if note is None else {key: note[1]}
             return {name: value for (room, name), (_, value) in self._notes.items() if room == scope}
 
-    def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
+    def forget(self, scope: str, key: str | None = None, before: int | None = None, prefix: str = "") -> int:
         """Remove notes."""
         with self._lock:
             self.commit()
             gone = [
                 (room, name)
                 for (room, name), (time, _) in self._notes.items()
-                if room == scope and key in (None, name) and (before is None or time < before)
+                if room == scope
+                and key in (None, name)
+                and name.startswith(prefix)
+                and (before is None or time < before)
             ]
             for note in gone:
                 del self._notes[note]

@@ -116,7 +116,7 @@ POSTGRESQL: tuple[tuple[str, ...], ...] = (
         )""",
         """CREATE TABLE lsdt.notes (
             scope text NOT NULL,
-            key text NOT NULL,
+            key text COLLATE "C" NOT NULL, -- so that keys with one beginning lie side by side
             time bigint NOT NULL,
             value bytea NOT NULL,
             checksum bytea NOT NULL,

@@ -98,6 +98,7 @@ class PostgresqlStore(SqlStore):
         experiment="name, created, about, compacted, id, reserved, checksum",
         settled=_SETTLED,
         lock="FOR NO KEY UPDATE",
+        letters='key COLLATE "C"',
         end=(2**63 - 1) * _ROWS,
         has_gaps=True,
     )

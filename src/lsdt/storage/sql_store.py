@@ -66,6 +66,7 @@ class Dialect(NamedTuple):
     experiment: str  # the columns of an experiment, in the order of `_ExperimentRow`
     settled: str  # a condition that excludes events that uncommitted ones may still precede
     lock: str  # a clause that locks the rows read until the transaction ends
+    letters: str  # the key of a note, compared letter by letter
     end: int  # a position after all others
     has_gaps: bool  # whether positions may be missing in an undamaged log
 
@@ -391,11 +392,15 @@ class SqlStore(FailStopStore):
         for row in self._rows(f"SELECT scope, key, time, value, checksum FROM notes WHERE {others}", values):
             check_note(row, self.url)
 
-    def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
+    def forget(self, scope: str, key: str | None = None, before: int | None = None, prefix: str = "") -> int:
         """Remove notes; without a key in short transactions, so that other writers do not wait long."""
         old, limit = ("", ()) if before is None else (" AND time < ?", (before,))
         if key is not None:
             return self._forget(f"scope = ? AND key = ?{old}", (scope, key, *limit))
+        if prefix:
+            end, letters = prefix[:-1] + chr(ord(prefix[-1]) + 1), self._dialect.letters
+            which = f"scope = ? AND {letters} >= ? AND {letters} < ?{old}"
+            return self._forget(which, (scope, prefix, end, *limit))
         first, n_gone = "", 0
         step = "SELECT key FROM notes WHERE scope = ? AND key >= ? ORDER BY key LIMIT 1 OFFSET ?"
         while following := self._rows(step, (scope, first, _AT_ONCE)):

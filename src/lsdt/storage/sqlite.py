@@ -121,6 +121,7 @@ class SqliteStore(SqlStore):
         experiment="CAST(name AS BLOB), created, CAST(about AS BLOB), compacted, id, reserved, checksum",
         settled="",
         lock="",
+        letters="key",
         end=2**63 - 1,
         has_gaps=False,
     )

@@ -349,8 +349,11 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
-        """Remove notes of a scope (all, one, or those older than `before`) and commit; return how many."""
+    def forget(self, scope: str, key: str | None = None, before: int | None = None, prefix: str = "") -> int:
+        """Remove notes of a scope and commit; return how many.
+
+        All of them, or one key, those older than `before`, those whose key begins with `prefix`.
+        """
 
     # ---------------------------------------------------------------- the end
 

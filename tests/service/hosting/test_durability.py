@@ -431,3 +431,34 @@ def test_a_repeat_waits_for_what_it_repeats(tmp_path):
         asyncio.run(run())
         assert order == ["first", "repeat"]
         agent.close()
+
+
+def test_a_unit_is_erased_while_a_group_begins(tmp_path):
+    """The thread has the agent and waits for the store: a group must not take them the other way round."""
+    is_over, has_agent = threading.Event(), threading.Event()
+
+    async def run():
+        with open_store(f"sqlite:///{tmp_path}/lsdt.db") as store:
+            agent = lsdt.Agent.open(store, "x", side=lsdt.SideInformation(2), policy="ts")
+            agent.autocommit = False
+            commits = GroupCommit(store, Metrics(), 10)
+            agent.ask()
+            commit = commits.durable(agent)  # begins in the next turn of the loop
+
+            def erase():
+                with agent.held():
+                    has_agent.set()
+                    time.sleep(0.3)
+                    store.forget("units")
+
+            erasing = threading.Thread(target=erase)
+            erasing.start()
+            has_agent.wait()
+            await commit
+            erasing.join()
+            await commits.close()
+            agent.close()
+        is_over.set()
+
+    threading.Thread(target=lambda: asyncio.run(run()), daemon=True).start()
+    assert is_over.wait(20.0)

@@ -40,11 +40,12 @@ class RemoteDecision(NamedTuple):
 class StoppingAnswer(NamedTuple):
     """Whether the best arm, or the best `top`, are known, according to the service; see `Agent.stopping`.
 
-    ``arm_ids`` are the arms to name, and ``arm_id`` is the first of them.
+    ``arm_ids`` are the arms to name, and ``arm_id`` is the first of them. Of all arms within the tolerance
+    there may be none to name yet, and ``arm_id`` is None.
     """
 
     stop: bool
-    arm_id: ArmId
+    arm_id: ArmId | None
     delta: float
     tolerance: float
     text: str

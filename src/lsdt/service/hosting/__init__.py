@@ -10,7 +10,7 @@ from lsdt.service.hosting.activity import Activity, Point, log_position
 from lsdt.service.hosting.experiment import MOST_AT_ONCE, MOST_CLOSED, HostedExperiment
 from lsdt.service.hosting.following import READ_ONLY
 from lsdt.service.hosting.group_commit import CommitResult, GroupCommit, Note
-from lsdt.service.hosting.service import Service
+from lsdt.service.hosting.service import Service, answers_of_unit
 
 __all__ = [
     "MOST_AT_ONCE",
@@ -23,5 +23,6 @@ __all__ = [
     "Note",
     "Point",
     "Service",
+    "answers_of_unit",
     "log_position",
 ]

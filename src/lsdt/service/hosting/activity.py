@@ -17,7 +17,7 @@ from collections import Counter, deque
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.agent import SIGNED, SharedJournal, signature_of
+from lsdt.agent import SIGNED, SharedJournal, Signature, signature_of
 from lsdt.storage import Kind
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class Activity:
 
     def __init__(self, expiry: Expiry | None = None, is_bounded: bool = True) -> None:
         self._waits = expiry is not None and expiry.reward is not None
+        self.resumed = Signature()  # who resumed the experiment last, and why
         self._since = 0  # of decisions asked before this not all is known
         self._is_bounded = is_bounded
         self._lock = Lock()
@@ -166,6 +167,8 @@ class Activity:
                 elif event.kind in _ENDS:
                     self._ends.append(event.kind)
                     self._close(event)
+                elif event.kind == Kind.RESUME:
+                    self.resumed = signature_of(event.data)
                 elif event.kind == Kind.REPLACE and event.reward is not None:
                     self._correct(event.number, event.reward)
                 elif event.kind == Kind.OBSERVE and event.reward is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from functools import partial
 from itertools import repeat
 from time import perf_counter
@@ -216,7 +217,11 @@ class GroupCommit:
             self._finish(units)
             return
         try:
-            with self._store.writing_at_once() as can_write:
+            with ExitStack() as held:
+                # Agents before the store: a thread that erases a unit takes these locks in the same order.
+                for agent in agents.values():
+                    held.enter_context(agent.held())
+                can_write = held.enter_context(self._store.writing_at_once())
                 if can_write:
                     for agent in agents.values():
                         insert_batch(lease_of(agent), agent.drain())

@@ -11,6 +11,8 @@ from hashlib import blake2b
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from starlette.concurrency import run_in_threadpool
+
 from lsdt.agent import Agent, checked_age, checked_reward, opening
 from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, suggest
 from lsdt.kernel import compile_seconds
@@ -306,8 +308,8 @@ class Service:
             if key not in kept:
                 return None
             known = _split(kept[key])
-        if known[0] != _digest(body):
-            name = key.split(" ", 2)[2]
+        if known[0] != self._digest(body):
+            name = key.split(" ", 3)[3]
             raise Refused(422, f"the Idempotency-Key {name!r} was used for another request")
         self._have(hosted, key, known)
         return known[1]
@@ -327,9 +329,25 @@ class Service:
 
     def remember_answer(self, hosted: HostedExperiment, key: str, body: bytes, answer: bytes) -> Note:
         """Return the note to keep, so that the request can be repeated."""
-        digest = _digest(body)
+        digest = self._digest(body)
         self._have(hosted, key, (digest, answer))
         return Note(_ANSWERS + hosted.tag, key, digest + answer)
+
+    def _digest(self, body: bytes) -> bytes:
+        """Return a keyed digest of a request: the body of an ask may name a unit."""
+        return blake2b(body, digest_size=16, key=self._key).digest()
+
+    async def erase_unit(self, hosted: HostedExperiment, unit: str, by: str) -> bool:
+        """Forget who a unit is, and what its asks were answered; return whether it was known."""
+        hosted.check_idle()
+        prefix = answers_of_unit(hosted.agent, unit)
+        await self.commits.durable(hosted.agent)  # what waits to be written may be about it
+        is_known = await run_in_threadpool(hosted.agent.erase_unit, unit, by=by)
+        await self.commits.durable(hosted.agent)  # and what was asked meanwhile
+        for key in [key for key in hosted.answers if key.startswith(prefix)]:
+            del hosted.answers[key]
+        await run_in_threadpool(self.store.forget, _ANSWERS + hosted.tag, prefix=prefix)
+        return is_known
 
     # ---------------------------------------------------------------- time
 
@@ -438,8 +456,9 @@ def _warm_up(agent: Agent) -> None:
         learner.scores()
 
 
-def _digest(body: bytes) -> bytes:
-    return blake2b(body, digest_size=16).digest()
+def answers_of_unit(agent: Agent, unit: str) -> str:
+    """Return what the keys of the kept answers to a unit's asks begin with; so they can be found again."""
+    return f"ask {agent.unit_hash(unit).hex()} "
 
 
 def _split(kept: bytes) -> tuple[bytes, bytes]:

@@ -84,7 +84,7 @@ class Live:
         since: float,
         newest: float,
     ) -> bytes:
-        """Return the event for whoever has seen `before`: mostly the same for all who watch."""
+        """Return the event for viewers who have seen `before`; cached, as most of them have."""
         told = self._told.get(hosted)
         if told and told[0] is before and told[1] is parts and told[2:4] == (since, newest):
             return told[4]

@@ -6,12 +6,15 @@ looked up rather than caught in the act: whatever was the case before a crash is
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt.errors import LsdtError
 from lsdt.service import attention
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lsdt.service.hosting import HostedExperiment, Service
     from lsdt.service.stopping_forecast import Findings
 
@@ -49,6 +52,8 @@ class Condition(NamedTuple):
         If another one was announced before, this is news.
     ends : str
         The type of the event that announces its end; empty for none.
+    after : dict
+        The data of that event, as far as they are known now.
     grace : float
         Seconds that it must be over before it counts as ended; None if it never does.
     """
@@ -57,6 +62,7 @@ class Condition(NamedTuple):
     data: dict[str, Any]
     mark: str = ""
     ends: str = ""
+    after: Mapping[str, Any] = MappingProxyType({})
     grace: float | None = 0.0
 
 
@@ -70,7 +76,8 @@ def of_whole_service(service: Service) -> Conditions:
     }
     for name, text in list(service.broken.items()):
         data = {"experiment": name, "text": f"The experiment {name!r} cannot be opened: {text}"}
-        found[f"failed {name}"] = Condition("experiment.failed", data, ends="experiment.recovered")
+        after = {"experiment": name, "text": f"The experiment {name!r} can be opened again."}
+        found[f"failed {name}"] = Condition("experiment.failed", data, "", "experiment.recovered", after)
     return found
 
 
@@ -83,7 +90,17 @@ def at_once(hosted: HostedExperiment) -> Conditions:
     text = f"{hosted.name} is {halt.text(side)}."
     data = {"experiment": hosted.name, "text": text, "arm": arm, "by": halt.by, "reason": halt.reason}
     mark = f"{halt.name} {halt.arm}"
-    return {"halt": Condition(f"experiment.{halt.name}", data, mark, ends="experiment.resumed")}
+    after = {"experiment": hosted.name}  # who resumes it, `at_its_end` says
+    return {"halt": Condition(f"experiment.{halt.name}", data, mark, "experiment.resumed", after)}
+
+
+def at_its_end(hosted: HostedExperiment) -> dict[str, dict[str, Any]]:
+    """Return what else to say when conditions of an experiment end, by key."""
+    signed = hosted.activity.resumed
+    by = f"; resumed by {signed.by}" if signed.by else ""
+    reason = f": {signed.reason}" if signed.reason else ""
+    text = f"{hosted.name} makes decisions again{by}{reason}."
+    return {"halt": {"text": text, "arm": None, "by": signed.by, "reason": signed.reason}}
 
 
 def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings) -> Conditions:
@@ -113,7 +130,8 @@ def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings
 
 def _attention(kind: str, text: str, experiment: str | None = None) -> Condition:
     data = {"experiment": experiment, "kind": kind, "text": text}
-    return Condition("attention.raised", data, ends="attention.cleared", grace=_GRACE)
+    after = {"experiment": experiment, "kind": kind, "text": f"This is over: {text}"}
+    return Condition("attention.raised", data, "", "attention.cleared", after, _GRACE)
 
 
 def _suspects(hosted: HostedExperiment) -> Conditions:

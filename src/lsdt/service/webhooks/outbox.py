@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import secrets
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt.service.webhooks.conditions import AT_ONCE
@@ -78,11 +79,17 @@ class Told:
         self._gone: dict[str, float] = {}  # when a condition was first found to be over
 
     def changes(
-        self, conditions: Conditions, time: float, *, is_all: bool = True
+        self,
+        conditions: Conditions,
+        time: float,
+        at_end: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+        *,
+        is_all: bool = True,
     ) -> tuple[list[Message], dict[str, Any]]:
         """Return messages about what began or ended, and what will then have been announced.
 
-        Where `conditions` are not all (`is_all`), only those of `AT_ONCE` can be over.
+        `at_end` has more data for the end of a condition, by its key. Where `conditions` are not all
+        (`is_all`), only those of `AT_ONCE` can be over.
         """
         endpoint, messages, known = self._endpoint, [], dict(self._known)
         for key, each in conditions.items():
@@ -94,7 +101,7 @@ class Told:
                 "mark": each.mark,
                 "ends": each.ends,
                 "grace": each.grace,
-                "data": _brief(each.data),
+                "after": dict(each.after),
             }
             if endpoint.takes(each.type, each.data["experiment"]):
                 messages.append(new_message(endpoint.id, each.type, each.data))
@@ -105,12 +112,13 @@ class Told:
             if time - self._gone.setdefault(key, time) < was["grace"]:
                 continue
             del known[key], self._gone[key]
-            if was["ends"] and endpoint.takes(was["ends"], was["data"]["experiment"]):
-                messages.append(new_message(endpoint.id, was["ends"], was["data"]))
+            if was["ends"] and endpoint.takes(was["ends"], was["after"]["experiment"]):
+                data = {**was["after"], **at_end.get(key, {})}
+                messages.append(new_message(endpoint.id, was["ends"], data))
         return messages, known
 
     def write(self, store: Store, messages: list[Message], known: dict[str, Any]) -> bool:
-        """Keep messages and what they announce in one transaction; return whether nobody else did before."""
+        """Keep messages and what they announce in one transaction; False if another service was faster."""
         note = json.dumps(known).encode()
         with store.transaction():
             is_first = store.remember(self._endpoint.told_scope, self._subject, note, self._note)
@@ -129,8 +137,3 @@ class Told:
     def known(self) -> dict[str, Any]:
         """What was announced."""
         return self._known
-
-
-def _brief(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what an event about the end of a condition repeats."""
-    return {key: data[key] for key in ("experiment", "kind") if key in data}

@@ -217,14 +217,15 @@ class Webhooks:
         courier.serve(endpoints)
         if not self._is_loaded and not service.commits.failure:
             self._load({each.id for each in self.endpoints})
-        self._compare(endpoints, SERVICE, conditions.of_whole_service(service), is_all=True)
+        self._compare(endpoints, SERVICE, conditions.of_whole_service(service), {}, is_all=True)
         longest_ago = sorted(service.hosted.values(), key=lambda each: self._look_of(each).at)
         for hosted in longest_ago:
             if self._stopping.is_set():
                 return
             known = self._found(hosted)
             found = conditions.at_once(hosted) | (known or {})
-            self._compare(endpoints, hosted.tag, found, is_all=known is not None)
+            at_end = conditions.at_its_end(hosted)
+            self._compare(endpoints, hosted.tag, found, at_end, is_all=known is not None)
 
     def _load(self, known: set[str]) -> None:
         """Take up what was queued before a restart, and drop what is for endpoints that are gone."""
@@ -261,7 +262,7 @@ class Webhooks:
     def _found(self, hosted: HostedExperiment) -> Conditions | None:
         """Return what is the case with an experiment, looked up where that is due; None at first."""
         look, agent = self._look_of(hosted), hosted.agent
-        seen = agent.n_told, agent.n_pending, id(agent.side)
+        seen = agent.n_told, agent.n_pending, id(agent.side), agent.tolerance
         is_due = look.seen != seen or monotonic() - look.at > _LONGEST
         if hosted.busy or not is_due or monotonic() < self._due:
             return look.found
@@ -277,7 +278,15 @@ class Webhooks:
             self._took = took
         return look.found
 
-    def _compare(self, endpoints: list[Endpoint], subject: str, found: Conditions, *, is_all: bool) -> None:
+    def _compare(
+        self,
+        endpoints: list[Endpoint],
+        subject: str,
+        found: Conditions,
+        at_end: dict[str, dict[str, Any]],
+        *,
+        is_all: bool,
+    ) -> None:
         """Put what changed into the queues of the endpoints that are told."""
         courier, service = self._courier, self._service
         assert courier is not None
@@ -287,7 +296,7 @@ class Webhooks:
                 if service.commits.failure:
                     continue  # what was announced cannot be read
                 told = self._told[endpoint.id, subject] = Told(endpoint, subject, service.store)
-            made, known = told.changes(found, monotonic(), is_all=is_all)
+            made, known = told.changes(found, monotonic(), at_end, is_all=is_all)
             if known == told.known:
                 continue
             n_queued = courier.n_queued(endpoint.id)

@@ -26,8 +26,15 @@ function times(_, splits, __, ___, step) {
   return splits.map((second) => made.format(1000 * second));
 }
 
+// uPlot cannot be loaded where the browser's language is none that Intl knows, such as "en-US@posix".
+const hasCharts = typeof uPlot !== "undefined";
+
 function chart(id, series, range, bands) {
   const place = document.getElementById(id);
+  if (!hasCharts) {
+    place.textContent = `No chart: this browser's language, "${navigator.language}", is not a valid one.`;
+    return { setData() {}, destroy() {} };
+  }
   const axis = { stroke: text, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
   const options = {
     width: place.clientWidth || 400,
@@ -58,7 +65,7 @@ const speed = chart(
   // What a point says holds since the one before it, however long the service was silent or down.
   [line("decisions/s", colours[2]), line("rewards/s", colours[3])].map((each) => ({
     ...each,
-    paths: uPlot.paths.stepped({ align: -1 }),
+    paths: hasCharts ? uPlot.paths.stepped({ align: -1 }) : undefined,
   })),
   (_, low, high) => [0, Math.max(1, high ?? 1)],
 );
