@@ -6,6 +6,8 @@ import subprocess
 import sys
 import textwrap
 
+from systems import skip_without_fork
+
 PROGRAM = """
 import os, sys
 first, *others = sys.argv[1:]
@@ -24,6 +26,7 @@ for code in others:
 
 def forks(first, *others, folder=None):
     """Run each of some programs in a process that begins with what `first` did; return words of each line."""
+    skip_without_fork()
     command = [sys.executable, "-c", PROGRAM, *map(textwrap.dedent, (first, *others))]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

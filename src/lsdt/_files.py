@@ -66,12 +66,12 @@ def replace_file(target: Path) -> Iterator[Path]:
             raise InvalidFile(f"cannot write {str(target)!r}: it is a folder")
         written = real.with_name(f".{real.stem}.{os.getpid()}.part{real.suffix}")
         yield written
-        if real.exists():
+        _sync(written, os.O_RDWR)  # Windows syncs no handle that only reads
+        if real.exists():  # after it was synced: the mode may forbid to write
             written.chmod(real.stat().st_mode)
-        _sync(written)
         written.replace(real)
-        with suppress(OSError):  # some file systems cannot sync a folder
-            _sync(real.parent)
+        with suppress(OSError):  # some file systems cannot sync a folder, and Windows opens none
+            _sync(real.parent, os.O_RDONLY)
     except OSError as error:  # name the file that the user knows
         raise InvalidFile(f"cannot write {str(target)!r}: {error.strerror or error}") from error
     finally:
@@ -92,9 +92,9 @@ def record_checksum(record: dict[str, Any]) -> str:
     return hashlib.blake2b(json.dumps(rest, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-def _sync(path: Path) -> None:
+def _sync(path: Path, access: int) -> None:
     """Wait until a file's content, or a folder's list of entries, is on disk."""
-    handle = os.open(path, os.O_RDONLY)
+    handle = os.open(path, access)
     try:
         os.fsync(handle)
     finally:

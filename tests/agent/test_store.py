@@ -19,6 +19,7 @@ from lsdt.agent.journal import insert_batch
 from lsdt.agent.learner import Learner
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage import Kind, open_store
+from systems import needs_fork, needs_signals
 
 
 @pytest.fixture
@@ -406,6 +407,7 @@ def test_an_interrupted_close_can_be_repeated():
             break
 
 
+@needs_fork
 def test_a_forked_agent_is_refused(url):
     agent = lsdt.Agent.open(url, "x", SIDE, policy="ucb1")
     pid = os.fork()
@@ -480,6 +482,7 @@ def test_a_retired_arm_is_not_chosen():
         agent.retire(3)
 
 
+@needs_signals
 def test_a_stopped_writer_still_holds_its_store(url):
     code = f"""
 import time

@@ -12,6 +12,7 @@ import pytest
 
 import lsdt
 from lsdt.cli.main import main
+from systems import needs_proc
 
 SideInformation = lsdt.SideInformation
 
@@ -141,7 +142,9 @@ CIRCLE = "a,b,relation\n0,1,similar\n1,2,similar\n2,3,similar\n3,0,similar\n0,2,
             "the file name of a picture must end in .svg, .png, .pdf",
         ),
         (None, ["--example", "partial", "--table", "x.txt"], 2, "table must end in .csv or .parquet"),
-        (None, ["--example", "partial", "--plot", "/proc/none/x.svg"], 3, "lsdt: error: "),
+        pytest.param(
+            None, ["--example", "partial", "--plot", "/proc/none/x.svg"], 3, "lsdt: error: ", marks=needs_proc
+        ),
         (None, ["--example", "partial", "--plot", ""], 2, "--plot must name a file"),
         (None, ["--example", "partial", "--explain=--5"], 2, "there is no arm '--5'"),
         (None, ["--example", "partial", "--explain", "9" * 5000], 2, "there is no arm '999"),

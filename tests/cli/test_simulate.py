@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 import lsdt
 from lsdt.cli.main import main
 from lsdt.policies.policy import parse_policy
+from systems import needs_signals
 
 SMALL = ["simulate", "--n-arms", "12", "--epsilon", ".2", "--horizon", "60", "--replications", "4"]
 
@@ -136,7 +136,7 @@ def _seconds_worked(pid):
     return seconds
 
 
-@pytest.mark.skipif(os.name == "nt", reason="signals differ")
+@needs_signals
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
     words = ["--policies", "ucb1", "--horizon", "30000", "--replications", "100000", "--out", str(tmp_path)]
     process = subprocess.Popen(

@@ -27,6 +27,7 @@ from lsdt.errors import CacheWarning, InvalidInput
 from lsdt.kernel import cache_files, code_cache
 from lsdt.kernel.jit import compiled
 from lsdt.kernel.stamps import PACKAGE, sources_stamp
+from systems import needs_links
 
 DECIDE = Path(__file__).with_name("decide.py")
 SOURCE = PACKAGE.parent
@@ -226,6 +227,7 @@ def test_code_of_older_sources_is_removed(kept):
     assert not left.exists()
 
 
+@needs_links
 def test_a_file_that_another_process_renames_meanwhile_is_no_error(kept):
     """It is listed, and gone when it is looked at: as a link to nothing is."""
     kept.folder.mkdir()

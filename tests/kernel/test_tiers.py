@@ -14,6 +14,7 @@ import pytest
 
 from forks import forks
 from lsdt.kernel import beside, cache_files, jit
+from systems import needs_fork
 
 
 @pytest.fixture
@@ -312,6 +313,7 @@ def test_a_process_ends_at_once_while_code_is_compiled_beside(tmp_path):
     assert time.monotonic() - began < beside._EXIT_SECONDS + 20.0  # it does not hang
 
 
+@needs_fork
 def test_a_process_forked_while_the_thread_imports_numba_does_not_wait_for_ever(tmp_path):
     """It has the locks of the import, and not the thread that would release them."""
     code = """

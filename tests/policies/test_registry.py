@@ -138,16 +138,25 @@ agent = open_again()
 print(*(decision.arm for decision in agent.ask(3)), agent.ask(allowed=[0, 1]).arm)
 agent.close()
 print(*(decision.arm for decision in open_again().ask(5)))
+result = lsdt.simulate(lsdt.problems.given([.1, .2, .3], rewards="bernoulli"), ["window"], 20, 2)
+agent = lsdt.Agent(lsdt.SideInformation(2), "window")
+agent.observe(1, .5)
+for _ in range(10):
+    agent.observe(0, 1.)
+before = agent.ask().arm
+for _ in range(6):
+    agent.observe(0, 0.)
+print(result.plays("window")[0].sum(), before, agent.ask().arm)
 """
 
 
 @pytest.mark.large
 def test_the_policies_of_the_handbook(tmp_path):
-    """One of them counts asks: in a study, with decisions pending, and restored from a log."""
+    """One counts asks: in a study, with decisions pending, and restored from a log; one has a table."""
     section = (ROOT / "docs/handbook/policies.md").read_text().partition("## Your own policy")[2]
     blocks = [block for block in re.findall("```python\n(.*?)```", section, re.DOTALL) if "register" in block]
     (tmp_path / "handbook.py").write_text("".join(blocks))
-    assert " ".join(run_script(tmp_path, HANDBOOK)) == "4 4 4 4 4 20 0 1 2 0 1 2 3 4 0"
+    assert " ".join(run_script(tmp_path, HANDBOOK)) == "4 4 4 4 4 20 0 1 2 0 1 2 3 4 0 20 0 1"
 
 
 def test_registering():

@@ -10,8 +10,11 @@ import time
 
 import pytest
 
+from systems import needs_signals
+
 
 @pytest.mark.long
+@needs_signals
 def test_ctrl_c_in_a_simulation_keeps_no_part(tmp_path):
     report = tmp_path / "report"
     words = [

@@ -21,6 +21,7 @@ from lsdt.service.hosting import HostedExperiment, Point, Service
 from lsdt.service.keys import add_key
 from lsdt.service.messages import AskRequest, Expiry
 from lsdt.service.pages.view import _line, _ticks
+from lsdt.service.plans import Plans, plan_text
 from lsdt.service.server import in_background
 from lsdt.service.settings import Settings
 from lsdt.service.stopping_forecast import StoppingForecasts, _Look, stopping_forecast
@@ -163,6 +164,57 @@ def test_nobody_waits_while_it_is_found_out_how_far_it_is(monkeypatch):
         assert http.get("/experiments/slow").is_success
         may_end.set()
         _when(lambda: http.get("/experiments/slow").text, "tries to go")
+
+
+def test_a_plan_is_shown_until_the_first_reward(http):
+    made = {"arms": ["tea", "juice", "cocoa"], "epsilon": 0.2, "similar": [["tea", "juice"]]}
+    assert http.post("/v1/experiments", json={"name": "planned", **made}).status_code == 201
+    text = _when(lambda: http.get("/experiments/planned").text, 'id="plan">Of 3 arms, 3 can be the best.')
+    assert re.search(r"it takes [\d,]+ tries \(90% of runs: [\d,]+ to [\d,]+\)", text)
+    assert "In 1,000 rounds" in text
+    http.post("/v1/experiments/planned/observe", json={"rewards": [{"arm": "tea", "reward": 1}]})
+    assert _when(lambda: http.get("/experiments/planned").text, "best with")
+    assert 'id="plan"' not in http.get("/experiments/planned").text
+
+
+def test_a_plan_is_made_once_for_the_same_relations(monkeypatch):
+    made = []
+
+    def counted(agent, side, tolerance):
+        made.append(tolerance)
+        if tolerance == 0.3:
+            raise RuntimeError("a mishap")
+        return f"within {tolerance}"
+
+    monkeypatch.setattr("lsdt.service.plans.plan_text", counted)
+    store = open_store("memory://")
+    agent = lsdt.Agent.open(store, "x", lsdt.SideInformation(2, epsilon=0.1), policy="ucb1")
+    hosted, plans = HostedExperiment(agent, store.find("x"), bytes(32)), Plans()
+    assert plans.of(hosted) in ("A plan is being computed.", "within None")
+    _when(lambda: plans.of(hosted), "within None")
+    agent.ask()
+    assert plans.of(hosted) == "within None"
+    agent.set_tolerance(0.2)
+    _when(lambda: plans.of(hosted), "within 0.2")
+    agent.set_tolerance(0.3)
+    _when(lambda: plans.of(hosted), "No plan: ")
+    assert made == [None, 0.2, 0.3]
+    agent.observe(0, 1.0)
+    assert plans.of(hosted) == ""
+
+
+@pytest.mark.parametrize(
+    ("n_arms", "options", "text"),
+    [
+        (301, {"epsilon": 0.1}, "more than 300 arms"),
+        (2, {}, "tolerance must be given"),
+        (2, {"epsilon": 0.1, "rewards": lsdt.rewards.laplace(1.0)}, "heavy tails"),
+    ],
+)
+def test_why_there_is_no_plan(n_arms, options, text):
+    epsilon = options.pop("epsilon", None)
+    agent = lsdt.Agent(lsdt.SideInformation(n_arms, epsilon=epsilon), "ucb1", **options)
+    assert text in plan_text(agent, agent.side, None)
 
 
 def test_what_was_found_long_ago_is_not_shown(monkeypatch):

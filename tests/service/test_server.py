@@ -4,7 +4,10 @@ import subprocess
 import sys
 import textwrap
 
+from systems import needs_signals
 
+
+@needs_signals
 def test_a_signal_before_the_first_request_ends_the_service(tmp_path):
     """It comes as soon as the service says that it is ready, when uvicorn does not listen to signals yet."""
     code = """

@@ -13,6 +13,7 @@ import lsdt
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage import Event, Kind, migrations, open_store, postgresql as postgresql_module
 from postgresql_server import frozen
+from systems import needs_fork
 
 
 def ask(number):
@@ -238,6 +239,7 @@ def test_a_newer_schema_is_refused_and_a_failed_step_changes_nothing(postgresql_
             open_store(postgresql_url, read_only=read_only)
 
 
+@needs_fork
 def test_a_forked_child_is_refused_and_does_no_harm(replicas):
     store, _ = replicas
     lease = store.lease("x")

@@ -14,6 +14,7 @@ import pytest
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage import Event, Kind, migrations, open_store, sqlite as sqlite_module
 from lsdt.storage.file_systems import network_file_system
+from systems import needs_fork, needs_links
 
 ASK = Event(Kind.ASK, 1, 0, 3)
 
@@ -33,6 +34,7 @@ def filled(path, n=5):
         store.lease("x").append([Event(Kind.OBSERVE, 1, -1, arm, 0.5) for arm in range(n)])
 
 
+@needs_links
 def test_a_second_process_is_refused_by_the_process_id_of_the_first(path):
     (path.parent / "alias").symlink_to(path.parent, target_is_directory=True)
     link = path.parent / "alias" / "link.db"  # which has the same lock
@@ -63,6 +65,7 @@ def test_readers_come_while_a_writer_works(path):
         opened(path.with_name("none.db"), read_only=True)
 
 
+@needs_links
 def test_in_one_process_a_file_is_opened_once(path):
     with opened(path) as first, opened(path) as second:
         assert first is second
@@ -75,6 +78,7 @@ def test_in_one_process_a_file_is_opened_once(path):
         first.close()
 
 
+@needs_fork
 def test_a_forked_child_is_refused_and_does_no_harm(path):
     filled(path)
     with opened(path) as store:

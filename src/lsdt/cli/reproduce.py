@@ -125,7 +125,7 @@ def run(options: argparse.Namespace) -> int:
     finally:
         display.close()
     if options.json and done.parts:
-        print((Path(options.out) / "claims.json").read_text(), end="")
+        print((Path(options.out) / "claims.json").read_text(encoding="utf-8"), end="")
     elif done.parts:
         _print(done, display)
     if done.interrupted:

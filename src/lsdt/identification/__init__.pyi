@@ -9,7 +9,7 @@ from .judges.answer_log import AnswerLog as AnswerLog
 from .judges.judge_model import JudgeEstimate as JudgeEstimate
 from .judges.likely_best import LikelyBest as LikelyBest
 from .pair_questions import NextPairs as NextPairs, PairQuestion as PairQuestion
-from .planning import Plan as Plan, plan as plan
+from .planning import Plan as Plan, brief_plan as brief_plan, plan as plan
 from .race import race as race
 from .racing.race_result import RaceResult as RaceResult
 from .rules.grub import Grub as Grub

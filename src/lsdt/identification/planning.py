@@ -44,6 +44,7 @@ _STEPS = (4.0, 2.0, 1.0, 0.5, 0.25)  # other tolerances to plan for, as shares o
 _MOST_TRIES = 1_000_000  # as many as `lsdt.identify` tries by default
 _ENDS = (0.05, 0.95)  # of the intervals, which hold 90%
 _FEW_RUNS = 20  # for other tolerances, and for more pairs: small tolerances take many tries
+_DELTA = 0.05  # the default of `plan` and of `lsdt.identify`
 _LIKELY = 0.9  # how sure a tolerance has to be reached to count as affordable
 
 
@@ -79,7 +80,7 @@ class Plan(NamedTuple):
     --------
     >>> import lsdt
     >>> side = lsdt.from_means([.1, .2, .3, .4, .5], epsilon=.15)
-    >>> plan = lsdt.plan(side, horizons=[100], n_pairs=0, runs=20)
+    >>> plan = lsdt.plan(side, horizons=[100], n_pairs=0, runs=10)
     >>> plan.tries[0] < plan.classical
     True
     """
@@ -131,7 +132,7 @@ class Plan(NamedTuple):
 def plan(
     side: SideInformation,
     rewards: str | Rewards = "bernoulli",
-    delta: float = 0.05,
+    delta: float = _DELTA,
     tolerance: float | None = None,
     *,
     epsilon: float | None = None,
@@ -185,7 +186,7 @@ def plan(
     --------
     >>> import lsdt
     >>> side = lsdt.problems.uniform(30, .1, .9, .1, "bernoulli", .5, .5).draw(0, 0).side
-    >>> plan = lsdt.plan(side, horizons=[200], n_pairs=20, runs=20)
+    >>> plan = lsdt.plan(side, horizons=[100], n_pairs=10, runs=10)
     >>> plan.n_candidates < 30, plan.tries[1] <= plan.tries[0] <= plan.tries[2]
     (True, True)
     """
@@ -197,6 +198,41 @@ def plan(
     more = checked_whole(n_pairs, "n_pairs", 0, _MOST_TRIES)
     n_runs = checked_whole(runs, "runs", 2, _MOST_RUNS)
     checked_seed(seed)
+    return _planned(
+        side,
+        law,
+        accepted,
+        tolerance,
+        policy,
+        budgets,
+        more,
+        _checked_box(means_between, law),
+        n_runs,
+        _STEPS,
+        seed,
+    )
+
+
+def brief_plan(
+    side: SideInformation, rewards: Rewards, tolerance: float | None, policy: Policy, horizon: int
+) -> Plan:
+    """Return a plan for one tolerance and one horizon, on few mean vectors: what a page can show soon."""
+    return _planned(side, rewards, _DELTA, tolerance, policy, [horizon], 0, None, _FEW_RUNS, (1.0,), 0)
+
+
+def _planned(
+    side: SideInformation,
+    law: Rewards,
+    accepted: float,
+    tolerance: float | None,
+    policy: str | Policy,
+    budgets: list[int],
+    more: int,
+    box: tuple[float, float] | None,
+    n_runs: int,
+    steps: tuple[float, ...],
+    seed: int,
+) -> Plan:
     within = tolerance_of(side, tolerance)
     if not within > 0.0:
         raise InvalidInput("a plan needs a tolerance above 0: with 0, ties would take for ever; got 0")
@@ -213,9 +249,9 @@ def plan(
             f"{len(found.arms):,} arms can be the best, and plans are made for up to {_MOST_CANDIDATES:,}; "
             "more pairs exclude more: see lsdt.next_pairs(side)"
         )
-    likely = likely_means(found, law, _checked_box(means_between, law), n_runs, seed)
+    likely = likely_means(found, law, box, n_runs, seed)
     chosen, _ = choose_policy(policy, side, law.model, max(budgets, default=1_000))
-    tolerances, affordable = _tolerances(found, law, within, accepted, likely, budgets, seed)
+    tolerances, affordable = _tolerances(found, law, within, steps, accepted, likely, budgets, seed)
     middle = tolerances[tolerances["tolerance"] == within].iloc[0]
     rounds = _rounds(found, law, chosen, budgets, likely, affordable, seed)
     learning = _learning(found, law, within, accepted, more, likely, seed)
@@ -259,6 +295,7 @@ def _tolerances(
     found: CandidateSet,
     law: Rewards,
     within: float,
+    steps: tuple[float, ...],
     delta: float,
     likely: LikelyMeans,
     budgets: list[int],
@@ -268,7 +305,7 @@ def _tolerances(
     import pandas as pd
 
     rows, affordable = [], [np.nan] * len(budgets)
-    for step in _STEPS:
+    for step in steps:
         tolerance = step * within
         rule = StoppingRule(found.side, law.model, tolerance, found)
         played = likely if step == 1.0 else LikelyMeans(likely.arms, likely.means[:_FEW_RUNS])

@@ -59,7 +59,9 @@ def sources_stamp(*things: Any) -> str | None:
             continue
         seen.add(module.__name__)
         try:
-            digest.update(f"{module.__name__} {Path(str(module.__file__)).read_text()}".encode())
+            digest.update(
+                f"{module.__name__} {Path(str(module.__file__)).read_text(encoding='utf-8')}".encode()
+            )
         except (AttributeError, OSError, ValueError):
             return None
         if _root(module.__name__) in roots:

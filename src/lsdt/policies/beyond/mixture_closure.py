@@ -153,7 +153,12 @@ SPECIFICATION = Specification(
     select=select,
     update=update,
     parameters=(
-        Number("c", 1.0, "weight of log log t; the proof holds for every c", at_least=0.0),
+        Number(
+            "c",
+            1.0,
+            "weight of log log t; the bound holds for every c, its constant of log T for c > 0",
+            at_least=0.0,
+        ),
         DIVERGENCE,
         SIGMA,
     ),

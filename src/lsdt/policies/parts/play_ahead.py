@@ -40,7 +40,6 @@ _MOST_TRIES = 1_000_000  # as many as `lsdt.identify` tries by default
 _WIDEST = 4.0
 _LOOKS = 100  # as in `lsdt.identify`
 _RIVALS = 8  # of the last look, which mostly settle the next one
-_REPEATED = 1_000  # choices that are repeated less than this often take as long as the rule
 _SPREAD = 2.0  # of means that nothing is known of, in sigmas
 
 
@@ -105,21 +104,18 @@ def tries_ahead(state: Any, means: Array, goal: float, most: int, stream: Array)
 
 
 @compiled
-def play_some(state: Any, means: Array, count: int, stream: Array) -> None:
-    """Play so many tries, a choice being repeated for the thousandth part of all tries so far."""
-    gone, everything = 0, Allowed(True, np.ones(len(state.tallies.counts), np.bool_))
-    while gone < count:
-        arm = arm_to_play(state, everything)
-        step = min(1 + int(state.total[0]) // _REPEATED, count - gone)
-        learn_rewards(state, arm, step, sum_of_rewards(state, means[arm], step, stream))
-        gone += step
+def repeat_choice(state: Any, means: Array, count: int, stream: Array) -> None:
+    """Choose an arm and play it so many times."""
+    arm = arm_to_play(state, Allowed(True, np.ones(len(state.tallies.counts), np.bool_)))
+    learn_rewards(state, arm, count, sum_of_rewards(state, means[arm], count, stream))
 
 
 def play_out(state: Any, means: Array, goal: float, most: int, stream: Array) -> tuple[int, int]:
     """Play until all evidence reaches the goal, for at most so many tries; means are those of the arms.
 
     Returns the tries, and how many arms then have less evidence than that against them. The rule is looked at
-    as often as `lsdt.identify` does it: after every hundredth part of the tries so far.
+    as often as `lsdt.identify` does it: after every hundredth part of the tries so far. Up to the next look
+    the same arm is played.
     """
     tries, strongest = 0, (np.zeros(0, np.int64), np.zeros(0))
     while tries < most:
@@ -130,7 +126,7 @@ def play_out(state: Any, means: Array, goal: float, most: int, stream: Array) ->
                 break
             strongest = named.order[:_RIVALS].copy(), named.point
         step = min(max(tries // _LOOKS, 1), most - tries)
-        play_some(state, means, step, stream)
+        repeat_choice(state, means, step, stream)
         tries += step
     free, point = np.empty(len(means)), np.empty(len(means))
     put_free_evidence(state, free, point)

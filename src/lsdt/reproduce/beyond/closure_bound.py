@@ -10,9 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt.identification import identify
 from lsdt.plotting import Line, Panel, draw_panels
 from lsdt.problems import uniform
-from lsdt.reproduce.framework.claims import Claim, at_most, below, mean_of, number, ratio_of, share_of
+from lsdt.reproduce.framework.claims import (
+    Claim,
+    always,
+    at_most,
+    below,
+    mean_of,
+    number,
+    ratio_of,
+    share_of,
+)
 from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
 from lsdt.reproduce.framework.sampling import (
     line_of,
@@ -23,7 +33,14 @@ from lsdt.reproduce.framework.sampling import (
     simulate_part,
     summary_table,
 )
-from lsdt.theory import closure_constants, graves_lai_constant, upper_bound_closure, upper_bound_csi
+from lsdt.side_information import SideInformation
+from lsdt.theory import (
+    closure_constants,
+    graves_lai_constant,
+    most_tries,
+    upper_bound_closure,
+    upper_bound_csi,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +62,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
         "p_dissimilar": 0.5,
     },
 }
+_ADVERSARIES = ("all 1", "0 and 1 in turn", "against the leader", "for the leader")
 # Limits of the claims, set after some twenty runs on other seeds.
 _PRICE = 2.0
 _NEAR_THE_BEST = 1.25
@@ -58,6 +76,7 @@ def _setting(request: Request) -> Setting:
         "compared": [_OURS, _DEFAULT, _KL_UCB],
         "lengths": [100, 300, 1000] if request.quick else [100, 300, 1000, 3000],
         "replications": max(request.replications // 4, 2),
+        "identify": [{"arms": 3, "tolerance": 0.9}, {"arms": 5, "tolerance": 0.3}],
     }
 
 
@@ -87,7 +106,32 @@ def _compute(setting: Setting, work: Work) -> Tables:
         "regret": pd.concat(regret, ignore_index=True),
         "bounds": pd.DataFrame([row for rows, _ in found for row in rows]),
         "constants": pd.DataFrame([constants for _, constants in found]),
+        "tries": pd.DataFrame(
+            [_identified(**one, law=law) for one in setting["identify"] for law in _ADVERSARIES]
+        ),
     }
+
+
+def _identified(arms: int, tolerance: float, law: str) -> dict[str, Any]:
+    """Let identify play against an adversary who pays what keeps arms alike; return its tries."""
+    plays, paid = np.zeros(arms), np.zeros(arms)
+
+    def reward(arm: int) -> float:
+        means = paid / np.maximum(plays, 1.0)
+        is_below = float(means[arm] < means.max())
+        value = {
+            "all 1": 1.0,
+            "0 and 1 in turn": plays[arm] % 2.0,
+            "against the leader": is_below,
+            "for the leader": 1.0 - is_below,
+        }[law]
+        plays[arm] += 1.0
+        paid[arm] += value
+        return float(value)
+
+    most = most_tries(arms, tolerance, rewards="bernoulli")
+    found = identify(reward, SideInformation(arms), tolerance=tolerance, budget=2 * most, progress=False)
+    return {"arms": arms, "tolerance": tolerance, "rewards": law, "tries": found.tries, "at most": most}
 
 
 def _bounds_of(
@@ -193,6 +237,12 @@ def _claims(tables: Tables) -> list[Claim]:
             f"The proof costs at most {_PRICE:g} times the regret of lsdt_closure, which has none.",
             BEYOND_THE_PAPER,
             tuple(prices),
+        ),
+        Claim(
+            "proof-identify-ends",
+            "identify ends within its proved number of tries, whatever an adversary pays.",
+            BEYOND_THE_PAPER,
+            (always("tries at most as many as proved", tables["tries"].eval("tries <= `at most`")),),
         ),
     ]
 

@@ -78,7 +78,7 @@ def load_part(experiment: Experiment, setting: Setting, seed: int, folder: Path)
     import pandas as pd
 
     try:
-        record: dict[str, Any] = json.loads((folder / _RECORD).read_text())
+        record: dict[str, Any] = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
         if record["key"] != part_key(experiment, setting, seed):
             return None
         if record["checksum"] != record_checksum(record):
@@ -113,7 +113,7 @@ def run_part(experiment: Experiment, setting: Setting, work: Work, folder: Path)
     }
     record["checksum"] = record_checksum(record)
     with replace_file(folder / _RECORD) as written:
-        Path(written).write_text(json.dumps(record, indent=2) + "\n")
+        Path(written).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return part
 
 

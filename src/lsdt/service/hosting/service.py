@@ -25,6 +25,7 @@ from lsdt.service.hosting.group_commit import GroupCommit, Note
 from lsdt.service.hosting.replication import Reopened, ReplicaCoordinator, opened
 from lsdt.service.keys import KeyRing, remove_keys_of
 from lsdt.service.metrics import Metrics
+from lsdt.service.plans import Plans
 from lsdt.service.requests import Guard
 from lsdt.service.sessions import Sessions
 from lsdt.service.stopping_forecast import StoppingForecasts
@@ -79,7 +80,7 @@ class Service:
             raise
         self.guard = Guard(self.keys, settings.rate, settings.origins, self.sessions)
         self.metrics = Metrics()
-        self.forecasts = StoppingForecasts()
+        self.forecasts, self.plans = StoppingForecasts(), Plans()
         self.following = Following(self) if settings.read_only else None
         is_replica = self.store.is_shared and self.following is None
         self.replication = ReplicaCoordinator(self) if is_replica else None

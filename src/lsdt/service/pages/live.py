@@ -47,12 +47,14 @@ class Live:
         lock = self._locks.setdefault(hosted, asyncio.Lock())
         async with lock:
             agent, findings = hosted.agent, self._service.forecasts.of(hosted)
+            plan = self._service.plans.of(hosted)
             counts = agent.n_asked, agent.n_told, agent.n_pending, agent.side.n_arms
             mark = (
                 agent.halt,
                 agent.tolerance,
                 *counts,
                 findings,
+                plan,
                 self._service.commits.failure,
                 monotonic() // _LONGEST,
             )
@@ -60,18 +62,19 @@ class Live:
             if parts and (before == mark or monotonic() < until):
                 return parts
             began = monotonic()
-            parts = await run_in_threadpool(self._render, hosted, findings)
+            parts = await run_in_threadpool(self._render, hosted, findings, plan)
             took = monotonic() - began
             wait = max(_SHORTEST, took / _MOST_SHARE)  # decisions wait while an agent is looked at
             self._made[hosted] = monotonic() + wait, mark, parts
             return parts
 
-    def _render(self, hosted: HostedExperiment, findings: Findings) -> dict[str, str]:
+    def _render(self, hosted: HostedExperiment, findings: Findings, plan: str) -> dict[str, str]:
         service = self._service
         shown = overview(hosted) | {
             "metrics": service.metrics,
             "position": None if service.following is None else log_position(hosted.agent),
             "forecast": findings.forecast,
+            "plan": plan,
             "attention": of_experiment(service, hosted, findings),
         }
         return {name: self._templates.get_template(f"{name}.html").render(**shown) for name in FRAGMENTS}

@@ -113,7 +113,8 @@ def upper_bound_closure(
     sigma : float
         Sub-Gaussian parameter; not used for rewards in [0, 1].
     c : float
-        The policy's weight of log log t.
+        The policy's weight of log log t. With 0 the bound holds, but grows with more than the constants of
+        `closure_constants`: the last sum is then about log T.
 
     Returns
     -------
@@ -154,7 +155,7 @@ def closure_constants(
 ) -> ClosureConstants:
     """Return what the theorems on ``mixture_closure`` say of its regret per unit of log T in the long run.
 
-    Parameters are those of `upper_bound_closure`.
+    Parameters are those of `upper_bound_closure`; the policy's c is any above 0.
 
     Examples
     --------

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _GRACE = 14  # forced exploration lags 12 plays behind; two more cover the rounds that it takes to catch up
+_LOOKS = 100  # `identify` looks at the rule whenever tries have grown by one part of so many
+# What the code certifies is a little less evidence than there is: rounding, and the rest of the last Newton
+# step, are taken off. In 2,114 random cases that was at most a millionth; this is a thousand times as much.
+_TAKEN_OFF = 1e-3
 
 
 def most_tries(
@@ -22,8 +26,10 @@ def most_tries(
 ) -> int:
     """Return after how many tries ``identify`` has stopped, whatever the rewards are.
 
-    It is K (n + 14)^2 with K candidates, n the number of plays of each that is always enough evidence. This
-    is a worst case, quadratic in log(1 / delta), and mostly far above what is observed.
+    The rule says stop after K (n + 14)^2 tries at the latest, with K candidates, n the number of plays of
+    each that is always enough evidence. `lsdt.identify` looks at the rule whenever tries have grown by 1%,
+    which is added. Arms are tried one at a time. This is a worst case, quadratic in log(1 / delta), and
+    mostly far above what is observed.
 
     Parameters
     ----------
@@ -42,7 +48,7 @@ def most_tries(
     --------
     >>> import lsdt
     >>> lsdt.theory.most_tries(5, tolerance=.5, rewards="bernoulli")
-    44180
+    44620
     >>> side = lsdt.from_means([.1, .3, .5, .7, .9], epsilon=.3)
     >>> problem = lsdt.problems.given([.1, .3, .5, .7, .9], side, "bernoulli")
     >>> lsdt.identify(problem, tolerance=.5).tries < 100
@@ -61,7 +67,10 @@ def most_tries(
             return 0.5 * plays * tolerance**2 - 0.5 * math.log(math.pi * (plays + 0.5))
         return plays**2 * tolerance**2 / (8.0 * variance * (plays + 1)) - 0.5 * math.log1p(plays)
 
-    return n_arms * (_least(evidence, needed) + _GRACE) ** 2
+    needed += _TAKEN_OFF * (1.0 + needed)
+    stopped = n_arms * (_least(evidence, needed) + _GRACE) ** 2
+    before = stopped - 1  # the last look that may still say "not yet"
+    return before + max(before // _LOOKS, 1)
 
 
 def _least(evidence: Callable[[int], float], needed: float) -> int:
