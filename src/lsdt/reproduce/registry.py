@@ -61,6 +61,7 @@ _BEYOND = {
     "beyond-massive-regret": "beyond.massive.few_rounds",
     "beyond-massive-million": "beyond.massive.few_rounds",
     "beyond-identify": "beyond.identification.contest",
+    "beyond-graphs": "beyond.graphs.contest",
     "beyond-drift": "beyond.drift.contest",
     "beyond-inquiry": "beyond.inquiry.contest",
     "beyond-pairs-log": "beyond.pairs.log",

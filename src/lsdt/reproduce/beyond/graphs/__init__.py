@@ -1,0 +1,1 @@
+"""Contests on similarity graphs, with the rivals and in the settings of papers on graph bandits."""
