@@ -6,7 +6,7 @@ import pytest
 import lsdt
 from agent.examples import MEANS, NAMED, SIDE, goes_on_alike, played
 from lsdt.errors import InvalidInput
-from lsdt.side_information import Beaten, BeatenSource
+from lsdt.side_information import Beaten, BeatenSource, Origin
 from lsdt.storage import open_store
 
 
@@ -183,7 +183,7 @@ def beaten_side(*facts):
     arms, beaters = (np.array(column, np.int32) for column in zip(*rows, strict=True))
     raters, evidence = np.full(len(rows), 90), np.full(len(rows), 9.0)
     source = BeatenSource("betting", 0.05, 60.0, arms, beaters, raters, evidence)
-    return lsdt.SideInformation(4, arm_ids=drinks)._with_source(None, (), Beaten((source,)))
+    return lsdt.SideInformation(4, arm_ids=drinks)._with_origin(Origin(beaten=Beaten((source,))))
 
 
 def test_arms_come_back_when_all_that_beat_them_have_retired():

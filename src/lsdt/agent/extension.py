@@ -106,7 +106,7 @@ def prepare_retirement(learner: Learner, arm: int) -> Learner | None:
     if not (side.beaten.is_out(side.n_arms) & ~out & ~gone).any():
         return None
     try:
-        after = extended(learner, side._with_source(side.scale, side.fingerprint, beaten), [])
+        after = extended(learner, side._with_origin(side._origin._replace(beaten=beaten)), [])
     except Unsupported:  # the policy cannot go on with other candidates, so these stay
         return None
     return after if set(after.in_play().tolist()) - set(learner.in_play().tolist()) else None
@@ -237,7 +237,8 @@ def _relations_of(side: SideInformation, arms: NDArray[np.bool_], epsilon: float
         ranges = side.ranges.select(np.asarray(arms[side.ranges.pairs].any(axis=1)))
     store = known_store(n_arms, *graphs).with_ranges(ranges)
     some = SideInformation._of(store, side._names, epsilon)
-    return some._with_source(side.scale, side.fingerprint)
+    risks = side._origin.risks if arms.any() else ()  # without relations there is nothing to be wrong
+    return some._with_origin(side._origin._replace(beaten=None, risks=risks))
 
 
 def changes(before: Learner, after: Learner) -> Extension:

@@ -11,6 +11,7 @@ from lsdt._html import card, facts
 from lsdt._validation import check_columns, checked_list, checked_share_inside
 from lsdt.errors import InvalidInput, Unsupported, counted, listed
 from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.origin import StatedRisk
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.paired_strengths import Counts, clearly_better, fit_strengths
 from lsdt.side_information.sources.tables import is_missing, table_columns, take_column
@@ -84,6 +85,11 @@ class ComparisonEvidence(NamedTuple):
     def risk(self) -> float:
         """The probability that any better pair is wrong."""
         return round(1.0 - self.confidence, 12)
+
+    @property
+    def risks(self) -> tuple[StatedRisk, ...]:
+        """The same, with what it speaks of; see `SideInformation.risks`."""
+        return (StatedRisk("a better pair from comparisons is wrong", self.risk),)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per arm, strongest first: ``arm``, ``strength`` and its standard ``error``."""

@@ -23,6 +23,7 @@ from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.ranges import join_ranges
 from lsdt.side_information.layouts.stores import known_store
+from lsdt.side_information.origin import StatedRisk
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.feature_table import points_of
 from lsdt.side_information.sources.lipschitz import LipschitzEstimate, estimate_lipschitz
@@ -86,6 +87,11 @@ class FeatureEvidence(NamedTuple):
     unexplained: float = 0.0
     risk: float | None = None
     estimate: LipschitzEstimate | None = None
+
+    @property
+    def risks(self) -> tuple[StatedRisk, ...]:
+        """What may be wrong, for `SideInformation.risks`; empty if the constant was assumed."""
+        return () if self.risk is None else (StatedRisk("a range from features is wrong", self.risk),)
 
     def distances(self, first: Any, second: Any) -> NDArray[np.float64]:
         """Return the distances of some pairs of arms, given by index."""
