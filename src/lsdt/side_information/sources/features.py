@@ -114,6 +114,10 @@ class FeatureEvidence(NamedTuple):
             bound = f"sqrt({self.unexplained:.3g}^2 + ({bound})^2)"
         return f"means differ by at most {bound}, which is assumed"
 
+    def __repr__(self) -> str:
+        n_arms, n_features = self.points.shape
+        return f"FeatureEvidence({n_arms:,} arms, {n_features:,} features, lipschitz={self.lipschitz:.3g})"
+
     def _repr_html_(self) -> str:
         return fields_card(self)
 
