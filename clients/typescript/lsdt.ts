@@ -752,12 +752,14 @@ export interface StoppingForecast {
  * tolerance there may be none to name yet, and `arm` is null. `evidence` against the
  * strongest rival is a logarithm, null where relations settle it; `needed` is how much makes `stop` true.
  * `tries_to_go` is an estimate, null where `no_estimate` says why. `pending` is how many decisions have no
- * reward yet; `text` says what they do to the answer.
+ * reward yet; `text` says what they do to the answer. `risk` is the probability, at most, that the side
+ * information is wrong, as far as it states one; it adds to `delta`.
  */
 export interface StoppingResponse {
   stop: boolean;
   arm: ArmId | null;
   delta: number;
+  risk: number;
   tolerance: number;
   text: string;
   evidence: number | null;

@@ -5,8 +5,8 @@ import pytest
 
 import lsdt
 from agent.examples import MEANS, NAMED, SIDE, goes_on_alike, played
-from lsdt.errors import InvalidInput
-from lsdt.side_information import Beaten, BeatenSource
+from lsdt.errors import InvalidInput, Unsupported
+from lsdt.side_information import Beaten, BeatenSource, Origin
 from lsdt.storage import open_store
 
 
@@ -183,7 +183,7 @@ def beaten_side(*facts):
     arms, beaters = (np.array(column, np.int32) for column in zip(*rows, strict=True))
     raters, evidence = np.full(len(rows), 90), np.full(len(rows), 9.0)
     source = BeatenSource("betting", 0.05, 60.0, arms, beaters, raters, evidence)
-    return lsdt.SideInformation(4, arm_ids=drinks)._with_source(None, (), Beaten((source,)))
+    return lsdt.SideInformation(4, arm_ids=drinks)._with_origin(Origin(beaten=Beaten((source,))))
 
 
 def test_arms_come_back_when_all_that_beat_them_have_retired():
@@ -214,3 +214,49 @@ def test_the_last_arm_may_retire_if_others_come_back():
     assert agent.arms_in_play == ["juice"]
     with pytest.raises(InvalidInput, match="'juice' is the last arm in play"):
         agent.retire("juice")
+
+
+def test_a_beater_that_is_not_allowed_excludes_no_longer():
+    """Tea beats mate and cola, juice beats cola: without tea mate may be the best, without both cola, too."""
+    side = beaten_side(("mate", "tea"), ("cola", "tea"), ("cola", "juice"))
+    for policy in ("auto", "ts@propagation", "ucb1@triangles"):
+        store = open_store("memory://")
+        agent = played(lsdt.Agent.open(store, "x", side, policy=policy, snapshot_every=0), 12)
+        assert {each.arm_id for each in agent.ask(8, allowed=["mate"])} == {"mate"}
+        asked = agent.ask(40, allowed=["mate", "cola"])
+        assert {each.arm_id for each in asked} == {"mate", "cola"}
+        for each in asked:
+            agent.tell(each, float(each.arm_id == "cola"))
+        later = [agent.ask(allowed=["mate", "cola"], unit=f"u{number}").arm_id for number in range(10)]
+        assert later.count("cola") >= 8
+        assert agent.arms_in_play == ["tea", "juice"]
+        slate = agent.ask(2, allowed=["mate", "cola"], distinct=True)
+        assert {each.arm_id for each in slate} == {"mate", "cola"}
+        again = reopened(store, agent)
+        assert again.to_frame().plays.tolist() == agent.to_frame().plays.tolist()
+        assert goes_on_alike(agent, again)
+
+
+def test_allowed_arms_that_an_allowed_arm_or_a_relation_excludes_are_refused():
+    side = beaten_side(("mate", "tea"), ("cola", "mate"), ("cola", "tea"), ("juice", "tea"))
+    agent = lsdt.Agent(side)
+    assert {each.arm_id for each in agent.ask(5, allowed=["mate", "cola"])} == {"mate"}  # which beat cola
+    with pytest.raises(InvalidInput, match="3 different arms were asked for, and 2 may be played"):
+        agent.ask(3, allowed=["mate", "cola", "juice"], distinct=True)
+    relations = lsdt.SideInformation(2, better=[("tea", "mate")], arm_ids=["tea", "mate"])
+    with pytest.raises(Unsupported, match=r"a relation excludes each.*agent.extend\(side.subset\(arms\)\)"):
+        lsdt.Agent(relations).ask(allowed=["mate"])
+
+
+def test_beaten_arms_come_back_on_a_shared_log_too():
+    side = beaten_side(("mate", "tea"), ("cola", "tea"), ("cola", "juice"))
+    here = lsdt.Agent.open("memory://retired", "x", side, shared=True)
+    there = lsdt.Agent.open("memory://retired", "x", shared=True)
+    here.retire("tea")
+    assert here.arms_in_play == ["mate", "juice"]
+    there.refresh()
+    assert there.arms_in_play == ["mate", "juice"]
+    there.retire("juice")
+    here.refresh()
+    assert here.arms_in_play == there.arms_in_play == ["mate", "cola"]
+    assert here.ask(allowed=["cola"]).arm_id == "cola"

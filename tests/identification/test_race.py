@@ -19,7 +19,7 @@ from lsdt.cli.main import main
 from lsdt.errors import InvalidFile, InvalidInput, TooLarge
 from lsdt.identification.racing.paired_bets import PairedBets
 from lsdt.kernel.memory import memory_limit
-from lsdt.side_information import Beaten, BeatenSource
+from lsdt.side_information import Beaten, BeatenSource, Origin
 
 
 def scores_of(means, n_examples, seed=0, spread=0.15):
@@ -93,8 +93,10 @@ def test_side_information_is_used_from_the_start():
     assert (found.arm_id, found.examples) == (2, 1)  # the range settles the rest
     pair, raters, evidence = np.array([[0], [2]], np.int32), np.array([50]), np.array([5.0])
     fact = BeatenSource("betting", 0.01, 9.0, *pair, raters, evidence)
-    beaten = lsdt.SideInformation(3)._with_source(None, (), Beaten((fact,)))
-    assert "and 0.01 for arms beaten in a log" in raced(scores, side=beaten).text
+    beaten = lsdt.SideInformation(3)._with_origin(Origin(beaten=Beaten((fact,))))
+    text = raced(scores, side=beaten).text
+    assert "but for a probability of 0.05 + 0.01, after" in text
+    assert text.endswith("; 0.01 is the risk that the best arm is among those beaten in a log")
 
 
 def test_arms_that_cannot_be_tried_on_an_example_are_skipped():
@@ -206,7 +208,7 @@ def test_ranges_are_in_the_units_of_scores_unless_they_come_from_ratings():
     side = lsdt.SideInformation(2, ranges=[(0, 1, None, 3.0)])
     assert raced(scores, side=side, tolerance=4.0, scale=(0, 100)).examples == 1
     assert raced(scores, side=side, tolerance=2.0, scale=(0, 100)).examples > 1
-    shares = side._with_source((1.0, 5.0), (), None)  # 3 times the scale: no limit at all
+    shares = side._with_origin(Origin(scale=(1.0, 5.0)))  # 3 times the scale: no limit at all
     assert raced(scores, side=shares, tolerance=4.0, scale=(0, 100)).examples > 1
 
 

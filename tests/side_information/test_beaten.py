@@ -9,7 +9,7 @@ import pytest
 
 import lsdt
 from lsdt.errors import ContradictionWarning, InvalidFile, InvalidInput
-from lsdt.side_information import Beaten, BeatenSource, side_as_arrays, side_of_arrays
+from lsdt.side_information import Beaten, BeatenSource, Origin, side_as_arrays, side_of_arrays
 from lsdt.side_information.beaten import beaten_of_list
 
 NAMES = ["tea", "juice", "cola", "mate"]
@@ -22,7 +22,7 @@ def source(kind="betting", needed=60.0, rows=((1, 0, 90, 7.0), (2, 0, 80, 3.5), 
 
 
 def side_of(*sources, **relations):
-    return lsdt.SideInformation(4, arm_ids=NAMES, **relations)._with_source(None, (), Beaten(sources))
+    return lsdt.SideInformation(4, arm_ids=NAMES, **relations)._with_origin(Origin(beaten=Beaten(sources)))
 
 
 def test_an_arm_is_out_if_the_e_values_against_it_add_up_to_enough():
@@ -103,9 +103,8 @@ def test_copies_snapshots_and_other_forms_keep_them():
 
 
 def test_merge_renumbers_them_and_adds_risks_up():
-    other = lsdt.SideInformation(2, arm_ids=["mate", "tea"])._with_source(
-        None, (), Beaten((source(rows=((0, 1, 30, 9.0),)),))
-    )
+    beaten = Beaten((source(rows=((0, 1, 30, 9.0),)),))
+    other = lsdt.SideInformation(2, arm_ids=["mate", "tea"])._with_origin(Origin(beaten=beaten))
     merged = lsdt.merge([side_of(source()), other])
     assert merged.beaten.risk == pytest.approx(0.1)
     assert lsdt.candidate_set(merged).arm_ids == ["tea"]
@@ -126,7 +125,7 @@ def test_complete_information_loses_beaten_arms_from_its_classes():
     side = lsdt.from_means([0.1, 0.12, 0.5, 0.9, 0.91], 0.5)
     assert [members.tolist() for members in lsdt.candidate_set(side).classes] == [[0, 1], [3, 4]]
     fact = Beaten((source(rows=((0, 3, 50, 9.0), (1, 3, 50, 9.0), (3, 4, 50, 9.0))),))
-    known = side._with_source(None, (), fact)
+    known = side._with_origin(Origin(beaten=fact))
     found = lsdt.candidate_set(known)
     assert [members.tolist() for members in found.classes] == [[4]]
     for policy in ("lsdt_csi", "lsdt_closure", "ts"):
@@ -139,14 +138,14 @@ def test_stopping_and_identify_state_the_further_risk():
     means = dict(zip(NAMES, (0.9, 0.8, 0.7, 0.1), strict=True))
     found = lsdt.identify(lambda arm: means[arm], side, tolerance=0.3)
     assert found.arm_id == "tea"
-    assert "loses the best one with a further probability of at most 0.05" in found.text
+    assert found.text.endswith("; 0.05 is the risk that the best arm is among those beaten in a log")
     rows = ((1, 0, 90, 9.0), (1, 2, 90, 5.0), (1, 3, 90, 4.5))
     for budget in (None, 2):
         several = lsdt.identify(
             lambda arm: means[arm], side_of(source(rows=rows)), tolerance=0.3, top=2, budget=budget
         )
         assert "juice" not in several.arm_ids
-        assert "loses one of the best 2 with a further probability of at most 0.05" in several.text
+        assert "0.05 is the risk that one of the best 2 arms is among those beaten in a log" in several.text
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import lsdt
-from lsdt.errors import InvalidFile, InvalidInput
+from lsdt.errors import InvalidFile, InvalidInput, SideWarning
 from lsdt.side_information.sources.paired_strengths import Counts, clearly_better, fit_strengths
 from naive.paired_strengths import chances, strengths
 
@@ -126,13 +126,16 @@ def test_the_position_is_not_mistaken_for_strength():
     assert plain.relation("tea", "mate") == "better"
     assert plain.evidence.position is None
     assert any("cannot be separated" in note for note in plain.evidence.notes)
-    side = lsdt.from_comparisons(rows)
+    with pytest.warns(SideWarning, match="order no pair"):
+        side = lsdt.from_comparisons(rows)
     assert side.relation("tea", "mate") is None
     assert side.evidence.position > 2.0 * side.evidence.position_error
-    always = lsdt.from_comparisons([("tea", "mate", "tea")] * 5, first="a")
+    with pytest.warns(SideWarning, match="order no pair"):
+        always = lsdt.from_comparisons([("tea", "mate", "tea")] * 5, first="a")
     assert always.evidence.position > 0.0
 
 
+@pytest.mark.filterwarnings("ignore:.*order no pair:lsdt.errors.SideWarning")
 def test_the_same_judge_pair_and_order_count_once():
     rows = [{"a": "tea", "b": "mate", "winner": "tea", "judge": "ann", "first": "tea"}] * 50
     side = lsdt.from_comparisons(rows)
@@ -149,6 +152,40 @@ def test_the_same_judge_pair_and_order_count_once():
     assert lsdt.from_comparisons([*rows, turned]).evidence.n_counted == 1
 
 
+def test_counts_of_one_judge_are_not_lost_without_a_word():
+    counts = {"a": ["tea"], "b": ["mate"], "wins": [300], "losses": [10], "judge": ["gpt"]}
+    with pytest.warns(SideWarning) as told:
+        side = lsdt.from_comparisons(counts)
+    assert side.evidence.n_counted == 1
+    lost, nothing = (str(each.message) for each in told)
+    assert "1 of 310 comparisons count (row 0: 310 of 'tea' and 'mate' by 'gpt')" in lost
+    assert "leave the column out" in lost
+    assert nothing == (
+        "1 comparison order no pair of arms at confidence 0.95 (310, of which the same judge, pair and order "
+        "count once), so that this says nothing of which arm is the best; add comparisons (lsdt.Inquiry and "
+        "lsdt next-pairs say of which pairs), leave out arms that are not in question, or accept a lower "
+        "confidence="
+    )
+    del counts["judge"]
+    assert lsdt.from_comparisons(counts).relation("tea", "mate") == "better"
+
+
+def test_evidence_is_short_in_print():
+    rows = [(f"a{at}", f"a{at + 1}", f"a{at}") for at in range(9) for _ in range(40)]
+    evidence = lsdt.from_comparisons(rows).evidence
+    assert repr(evidence) == "ComparisonEvidence(360 comparisons, 10 arms, confidence 0.95)"
+    text = str(evidence)
+    assert text.startswith(
+        "360 comparisons, of 10 arms; strengths in log odds, with their standard errors: 'a0' "
+    )
+    assert text.endswith(", 5 weaker; all better pairs hold with 0.95")
+    assert len(text) < 300
+    assert repr(lsdt.from_features([[0.0], [1.0]], 0.1).evidence) == (
+        "FeatureEvidence(2 arms, 1 features, lipschitz=0.1)"
+    )
+
+
+@pytest.mark.filterwarnings("ignore:.*order no pair:lsdt.errors.SideWarning")
 @pytest.mark.parametrize("nobody", [None, float("nan"), ""])
 def test_rows_without_a_judge_count_as_independent(nobody):
     rows = [{"a": "tea", "b": "mate", "winner": "tea", "judge": nobody}] * 20

@@ -7,6 +7,7 @@ import pickle
 import pytest
 
 import lsdt
+from lsdt.side_information import Origin
 
 
 @pytest.fixture(scope="module")
@@ -54,14 +55,14 @@ def test_merging_carries_it_and_refuses_two(side):
     assert lsdt.merge([side, other]).scale == (0, 5)
     assert lsdt.merge([other, other]).scale is None
     with pytest.raises(lsdt.errors.InvalidInput, match=r"from ratings from 0 to 5 and .* from 1 to 5"):
-        lsdt.merge([side, other._with_source((1.0, 5.0), ())])
+        lsdt.merge([side, other._with_origin(Origin(scale=(1.0, 5.0)))])
 
 
 def test_evidence_survives_a_subset_and_an_epsilon(side):
     some = side.subset(side.arm_ids[:3])
     assert some.evidence is side.evidence
     assert len(some.evidence.ranking(some.arm_ids)) == 3
-    ranges = lsdt.SideInformation(2, ranges=[(0, 1, 0.1, 0.2)])._with_source((1.0, 5.0), ())
+    ranges = lsdt.SideInformation(2, ranges=[(0, 1, 0.1, 0.2)])._with_origin(Origin(scale=(1.0, 5.0)))
     log = lsdt.ratings.RatingLog.from_matrix([[1.0, 5.0], [2.0, 4.0]])
     with pytest.raises(lsdt.errors.InvalidInput, match="Give prior="):
         lsdt.Agent(ranges, "imed", epsilon=0.1, rewards="gaussian", prior=log)

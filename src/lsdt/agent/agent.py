@@ -24,8 +24,11 @@ from lsdt.agent.decisions import (
     checked_age,
     checked_reward,
     decision_key,
+    is_forced,
     lost_decisions,
+    mark_forced,
     mark_later,
+    pack_flags,
 )
 from lsdt.agent.drift import drift_frame
 from lsdt.agent.durations import checked_seconds
@@ -451,7 +454,8 @@ class Agent:
         n : int, optional
             How many; they come as a list, and are spread as if each had paid its arm's mean so far.
         allowed : list of arms, or array of flags, optional
-            The arms that may be played this time, for example those in stock.
+            The arms that may be played this time, for example those in stock. If no candidate is among them,
+            the policy plays those that were beaten in a log only by arms that are not allowed.
         propensity : bool or int
             Whether to estimate the probability of the choice, for policies that draw: from 1,000 draws, or
             as many as you say. It is at least one in that many, and so too large for very unlikely arms.
@@ -500,13 +504,13 @@ class Agent:
                 allowed, distinct = None, False
             flags, everything = (None, None) if allowed is None else self._allowed_flags(allowed)
             if distinct and n is not None:
-                self._check_distinct(learner.n_playable(flags), n)
+                self._check_distinct(self._n_playable(learner, flags, everything), n)
             if journal.is_shared:
                 journal.reserve_numbers(1 if n is None else n)
             try:
                 for _ in _ONCE if n is None else range(n):
                     number = journal.next_number(learner)
-                    event = learner.decide(number, now(), flags, n_draws, everything=everything)
+                    event = self._decide(learner, number, now(), flags, n_draws, everything)
                     self._accept(event)
                     events.append(event)
                     if distinct:  # the log has the mask of each, so replicas and restored agents follow
@@ -626,7 +630,7 @@ class Agent:
             return event_of((_ASK, time, number, arm, known.propensity, mark_later(known.number))), row
         word = unit.encode("utf-8", "surrogatepass")
         number = self._journal.next_number(learner)
-        event = learner.decide(number, time, flags, n_draws, everything=everything, unit=word)
+        event = self._decide(learner, number, time, flags, n_draws, everything, word)
         if known is None:
             return event, Assignment(self.side.label(event.arm), number, time, event.reward).to_bytes()
         # A unit counts once, also if it gets another arm.
@@ -671,13 +675,44 @@ class Agent:
     def _allowed_flags(self, allowed: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return a flag for every arm that the policy plays on, and one for every arm."""
         everything = allowed_flags(self.side, allowed)
-        flags = everything[self._learner.arms]
-        if not flags.any():
+        return everything[self._learner.arms], everything
+
+    def _decide(
+        self,
+        learner: Learner,
+        number: int,
+        time: int,
+        flags: NDArray[np.bool_] | None,
+        n_draws: int,
+        everything: NDArray[np.bool_] | None,
+        unit: bytes | None = None,
+    ) -> Event:
+        """Return the event of a decision, also where only arms are allowed that others beat in a log."""
+        if flags is None or everything is None or flags.any():
+            return learner.decide(number, time, flags, n_draws, everything=everything, unit=unit)
+        among = self._among_beaten(learner, everything)
+        event = among.decide(number, time, everything[among.arms], n_draws, everything=everything, unit=unit)
+        data = pack_flags(flags)  # as the learner itself will read them
+        return event._replace(data=mark_forced(data) if is_forced(event.data) else data)
+
+    def _among_beaten(self, learner: Learner, everything: NDArray[np.bool_]) -> Learner:
+        """Return a learner that plays beaten arms whose beaters are not allowed; refuse if there are none."""
+        among = extension.prepare_allowed(learner, everything)
+        if among is None:
             raise Unsupported(
-                "none of the allowed arms can be the best, and this policy plays on candidates only; allow a "
-                "candidate, or use a policy on all arms"
+                "none of the allowed arms can be the best: a relation excludes each, or an allowed arm beat "
+                "it in a log. Allow one of agent.arms_in_play, use a policy on all arms, such as 'ts@all', "
+                "or find the candidates among those that are left: agent.extend(side.subset(arms))"
             )
-        return flags, everything
+        return among
+
+    def _n_playable(
+        self, learner: Learner, flags: NDArray[np.bool_] | None, everything: NDArray[np.bool_] | None
+    ) -> int:
+        if flags is None or everything is None or flags.any():
+            return learner.n_playable(flags)
+        among = self._among_beaten(learner, everything)
+        return among.n_playable(everything[among.arms])
 
     def tell(self, decision: Decision | int, reward: float, *, repeat: str = "refuse") -> None:
         """Learn the reward of a decision; decisions may be told in any order.
@@ -949,8 +984,8 @@ class Agent:
 
         `reinstate` brings it back; `extend`, with side information that lacks arms, retires many at once.
 
-        Arms that are out only because this one beat them in a log come back, as by `extend` (with a shared
-        log, use that). By relations candidates stay as they are: the arms that may be the best of all. That
+        Arms that are out only because this one beat them in a log come back, as by `extend`. By relations
+        candidates stay as they are: the arms that may be the best of all. That
         loses nothing while the best arm stays. Where it may be the best one that goes, find the candidates of
         those that are left:
 
@@ -975,14 +1010,14 @@ class Agent:
                     f"the experiment is stopped with {arm!r}; stop it with another arm first, or resume it"
                 )
             before = self._learner
-            after = None if self._journal.is_shared else extension.prepare_retirement(before, index)
+            after = extension.prepare_retirement(before, index)
             if after is not None:
                 time = now()
                 event = Event(int(Kind.EXTEND), time)
                 if self._keeps:
                     event = extension.extension_event(before, after, [], time, signature)
                 self._record([event], after)
-            if self._learner.is_last(index):
+            if (after or self._learner).is_last(index):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
             self._record([Event(_RETIRE, now(), -1, index, 1.0, signature.to_bytes())])
 

@@ -7,6 +7,7 @@ log, and `apply_extension` makes the new learner of it again.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from lsdt.side_information import ArmId
 
 _MAGIC, _FORMAT = b"LSDTSIDE", 1
+# The last side information without some beaters, and its candidates, which take longest: the same arms are
+# out of stock in many asks.
+_CANDIDATES: WeakKeyDictionary[Learner, tuple[bytes, SideInformation, OfflineSteps]] = WeakKeyDictionary()
 
 
 class Extension(NamedTuple):
@@ -97,27 +101,50 @@ def prepare_retirement(learner: Learner, arm: int) -> Learner | None:
     A beaten arm is out because of the arms that beat it in a log. Once these have retired, it may be the best
     of those that are left. Relations are facts about means, which still hold.
     """
+    gone = np.zeros(learner.side.n_arms, bool)
+    gone[arm] = True
+    return _without_beaters(learner, gone)
+
+
+def prepare_allowed(learner: Learner, allowed: NDArray[np.bool_]) -> Learner | None:
+    """Return a learner that can choose where only beaten arms are allowed; None if there is none.
+
+    An arm that was beaten may be the best of the allowed ones if those that beat it are not among them. The
+    learner knows all rewards. It only decides: what it chose is learned by the one that it was made from.
+    """
+    after = _without_beaters(learner, ~allowed)
+    return after if after is not None and allowed[after.in_play()].any() else None
+
+
+def _without_beaters(learner: Learner, gone: NDArray[np.bool_]) -> Learner | None:
+    """Return the learner with the arms that come into play without some beaters; None if there are none."""
     side = learner.side
     if side.beaten is None:
         return None
-    gone = np.zeros(side.n_arms, bool) if learner.retired is None else learner.retired.copy()
-    gone[arm] = True
+    if learner.retired is not None:
+        gone = gone | learner.retired
     beaten = side.beaten.without_beaters(gone)
     out = np.zeros(side.n_arms, bool) if beaten is None else beaten.is_out(side.n_arms)
     if not (side.beaten.is_out(side.n_arms) & ~out & ~gone).any():
         return None
+    mark, known = gone.tobytes(), _CANDIDATES.get(learner)
+    if known is None or known[0] != mark:
+        without = side._with_origin(side._origin._replace(beaten=beaten))
+        known = _CANDIDATES[learner] = mark, without, OfflineSteps(without)
     try:
-        after = extended(learner, side._with_source(side.scale, side.fingerprint, beaten), [])
+        after = extended(learner, known[1], [], known[2])
     except Unsupported:  # the policy cannot go on with other candidates, so these stay
         return None
     return after if set(after.in_play().tolist()) - set(learner.in_play().tolist()) else None
 
 
-def extended(learner: Learner, side: SideInformation, gone: list[int]) -> Learner:
+def extended(
+    learner: Learner, side: SideInformation, gone: list[int], steps: OfflineSteps | None = None
+) -> Learner:
     """Return a learner on `side` that knows what `learner` knows, with some arms retired."""
     places = places_of_arms(learner.side, side)
     side = with_known_epsilon(side, learner.side.epsilon)
-    steps = OfflineSteps(side)
+    steps = OfflineSteps(side) if steps is None else steps
     policy, reason = _policy_for(learner, side, steps)
     if not policy.learns_from_sums:
         raise Unsupported(
@@ -240,7 +267,8 @@ def _relations_of(side: SideInformation, arms: NDArray[np.bool_], epsilon: float
         ranges = side.ranges.select(np.asarray(arms[side.ranges.pairs].any(axis=1)))
     store = known_store(n_arms, *graphs).with_ranges(ranges)
     some = SideInformation._of(store, side._names, epsilon)
-    return some._with_source(side.scale, side.fingerprint)
+    risks = side._origin.risks if arms.any() else ()  # without relations there is nothing to be wrong
+    return some._with_origin(side._origin._replace(beaten=None, risks=risks))
 
 
 def changes(before: Learner, after: Learner) -> Extension:

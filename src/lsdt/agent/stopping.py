@@ -16,6 +16,7 @@ from lsdt.agent.anytime_intervals import before_open_decisions
 from lsdt.agent.top_stopping import TopStopping
 from lsdt.errors import Unsupported, counted
 from lsdt.policies import Ahead, StoppingRule, TopStoppingRule, tolerance_of
+from lsdt.side_information import risks_in_words, with_risk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,8 +81,11 @@ class Stopping:
     arm_id : str or int
         The leader: the arm to name.
     delta : float
-        The level reached: the leader is known but for this probability, however often one looks. The risk of
-        arms that were beaten in a log (`Beaten.risk`) adds to it.
+        The level reached by the rewards: the leader is known but for this probability, however often one
+        looks. `risk` adds to it.
+    risk : float
+        The probability, at most, that the side information is wrong, as far as its sources state one
+        (`SideInformation.risks`); 0 if none does.
     pending : int
         How many decisions have no reward yet, or one that may still be replaced, of the arms that may be the
         best. Rewards in [0, 1] count at their worst until they are final; others do not count. Decisions that
@@ -238,11 +242,11 @@ class Stopping:
     def text(self) -> str:
         """The same in a sentence."""
         plays = counted(int(self._counts.sum()), "reward")
-        note = "".join(f"; {each}" for each in (self.about_pending, self.about_beaten, self.note) if each)
+        note = "".join(f"; {each}" for each in (self.about_pending, self.about_risk, self.note) if each)
         if self.stop:
             return (
                 f"arm {self.arm_id!r} is within {self.tolerance:g} of the best, but for a probability of "
-                f"{self.delta:.2g}, after {plays}{note}"
+                f"{with_risk(self.delta, self.risk)}, after {plays}{note}"
             )
         n_open = int((self._verdict.evidence < self.needed).sum())
         return (
@@ -251,14 +255,14 @@ class Stopping:
         )
 
     @property
-    def about_beaten(self) -> str:
-        """What arms that were beaten in a log add to the risk; empty without any."""
-        if self._side.beaten is None:
-            return ""
-        return (
-            "arms that were beaten in a log are left out, which loses the best one with a further "
-            f"probability of at most {self._side.beaten.risk:g}"
-        )
+    def risk(self) -> float:
+        """The probability, at most, that the side information is wrong; 0 if no source of it states one."""
+        return self._side.risk or 0.0
+
+    @property
+    def about_risk(self) -> str:
+        """What `risk` is made of, in words; empty if there is none."""
+        return risks_in_words(self._side.risks)
 
     @property
     def about_pending(self) -> str:
@@ -279,7 +283,8 @@ class Stopping:
         return f"{what}; tell their rewards, or let old ones expire with one (agent.expire, or an expiry)"
 
     def __repr__(self) -> str:
-        return f"Stopping(stop={self.stop}, arm_id={self.arm_id!r}, delta={self.delta:.3g})"
+        sure = f"delta={self.delta:.3g}" + (f", risk={self.risk:.3g}" if self.risk else "")
+        return f"Stopping(stop={self.stop}, arm_id={self.arm_id!r}, {sure})"
 
     def _repr_html_(self) -> str:
         from lsdt.agent.card import stopping_card

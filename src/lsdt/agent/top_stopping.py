@@ -11,13 +11,14 @@ import numpy as np
 from lsdt._validation import checked_whole
 from lsdt.errors import counted
 from lsdt.policies import ALL
+from lsdt.side_information import risks_in_words, total_risk, with_risk
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
     from lsdt.policies import TopStoppingRule, TopVerdict
-    from lsdt.side_information import ArmId, SideInformation
+    from lsdt.side_information import ArmId, SideInformation, StatedRisk
 
 
 def checked_top(top: Any, n_arms: int) -> int | str:
@@ -37,7 +38,11 @@ class TopStopping:
     arm_ids : list of str or int
         The arms to name, the likely best first. Of all within the tolerance there may be none to name yet.
     delta : float
-        The level reached: they are known but for this probability, however often one looks.
+        The level reached by the rewards: they are known but for this probability, however often one looks.
+        `risk` adds to it.
+    risk : float
+        The probability, at most, that the side information is wrong, as far as its sources state one
+        (`SideInformation.risks`); 0 if none does.
     top : int or 'all'
         How many arms, or all within the tolerance.
     tolerance : float
@@ -141,13 +146,13 @@ class TopStopping:
     def text(self) -> str:
         """The same in a sentence."""
         plays = counted(int(self._counts.sum()), "reward")
-        notes = (self._about_pending(), self.about_beaten, self.note)
+        notes = (self._about_pending(), self.about_risk, self.note)
         note = "".join(f"; {each}" for each in notes if each)
         names = ", ".join(map(repr, self.arm_ids))
         lead = f"{names} {'leads' if len(self.arm_ids) == 1 else 'lead'}" if names else "none can be named"
         what = f"the best {self.top}" if self.top != ALL else "all arms within the tolerance"
         if self.stop:
-            sure = f"but for a probability of {self.delta:.2g}, after {plays}{note}"
+            sure = f"but for a probability of {with_risk(self.delta, self.risk)}, after {plays}{note}"
             if self.top == ALL:
                 twice = f"none lies more than {2 * self.tolerance:g} below it"
                 return f"{names}: all arms within {self.tolerance:g} of the best, and {twice}, {sure}"
@@ -159,15 +164,19 @@ class TopStopping:
         )
 
     @property
-    def about_beaten(self) -> str:
-        """What arms that were beaten in a log add to the risk; empty where none is left out for that."""
-        beaten, top = self._side.beaten, self.top
-        if beaten is None or isinstance(top, str) or not beaten.is_out(self._side.n_arms, top).any():
-            return ""
-        return (
-            f"arms that were beaten in a log are left out, which loses one of the best {top} with a further "
-            f"probability of at most {beaten.risk:g}"
-        )
+    def risk(self) -> float:
+        """The probability, at most, that the side information is wrong; 0 if no source of it states one."""
+        return total_risk(self._risks)
+
+    @property
+    def about_risk(self) -> str:
+        """What `risk` is made of, in words; empty if there is none."""
+        return risks_in_words(self._risks)
+
+    @property
+    def _risks(self) -> tuple[StatedRisk, ...]:
+        # All arms within a tolerance are looked for among all arms, also those beaten.
+        return self._side.risks_for(None if isinstance(self.top, str) else self.top)
 
     def _about_pending(self) -> str:
         if not self.pending or math.isinf(self.evidence):
@@ -179,7 +188,8 @@ class TopStopping:
         return f"{number} {have} no reward yet, and this holds if no reward is late because of what it is"
 
     def __repr__(self) -> str:
-        return f"TopStopping(stop={self.stop}, arm_ids={self.arm_ids!r}, delta={self.delta:.3g})"
+        sure = f"delta={self.delta:.3g}" + (f", risk={self.risk:.3g}" if self.risk else "")
+        return f"TopStopping(stop={self.stop}, arm_ids={self.arm_ids!r}, {sure})"
 
     def _repr_html_(self) -> str:
         from lsdt._html import card, facts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.terminal import escape
@@ -35,12 +36,15 @@ def build_comparisons(options: argparse.Namespace) -> None:
         if getattr(options, name) is not None:
             raise InvalidInput(f"--{name} is about ratings; leave it out with --comparisons")
     titles = Titles(options.titles)
-    side = from_comparisons(options.log, confidence=options.confidence)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        side = from_comparisons(options.log, confidence=options.confidence)
     assert side.arm_ids is not None
     titles.check(side.arm_ids)
     side = titles.name_arms(side)
     side.save(options.out)
     found, evidence = candidate_set(side, progress=False), side.evidence
+    notes = [*evidence.notes, *(str(each.message) for each in caught)]
     table = evidence.to_frame()
     left = set(found.arm_ids)
     rows = [row for row in table.to_dict(orient="records") if row["arm"] in left]
@@ -56,7 +60,7 @@ def build_comparisons(options: argparse.Namespace) -> None:
             "position_error": evidence.position_error,
             "assumption": evidence.assumption,
             "candidates": rows,
-            "notes": list(evidence.notes),
+            "notes": notes,
             "written": str(options.out),
         }
         print(json.dumps(answer, indent=2))
@@ -76,6 +80,6 @@ def build_comparisons(options: argparse.Namespace) -> None:
         print(f"            {named}: {row['strength']:.2f} +- {1.96 * row['error']:.2f}")
     if len(rows) > _MOST_LISTED:
         print(f"            and {len(rows) - _MOST_LISTED:,} more")
-    for note in evidence.notes:
-        print(f"note        {note}")
+    for note in notes:
+        print(f"note        {escape(note)}")
     print(f"written     {escape(options.out)}")

@@ -98,7 +98,7 @@ def run_table(options: argparse.Namespace, kind: str) -> None:
             "similar": side.n_similar,
             "better": 0 if side.ranges is None else side.ranges.n_better,
             "ranges": 0 if side.ranges is None else int(side.ranges.has_range.sum()),
-            "risk": getattr(side.evidence, "risk", None),
+            "risk": side.risk,
             "candidates": found,
             "notes": notes,
             "written": str(options.out),

@@ -148,6 +148,7 @@ def _as_json(
             **_named(each),
             "stop": each.stop,
             "delta": each.delta,
+            "risk": each.risk,
             "tries": each.tries,
             "gap": each.gap,
         }

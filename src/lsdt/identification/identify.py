@@ -15,7 +15,7 @@ from lsdt.identification.top_identify import TopIdentification, top_answer
 from lsdt.kernel import Purpose, new_stream, seed_words
 from lsdt.policies import Policy, parse_policy
 from lsdt.problems import checked_problem, checked_rewards, is_problem
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, with_risk
 from lsdt.simulation import draw_several
 
 if TYPE_CHECKING:
@@ -53,8 +53,11 @@ class Identification(NamedTuple):
     stop : bool
         Whether it is known to be within the tolerance of the best arm, at the level asked for.
     delta : float
-        The level reached: a guaranteed bound on the probability that it is not within the tolerance. The
-        risk of arms that were beaten in a log (`SideInformation.beaten`) adds to it.
+        The level reached by the rewards: a guaranteed bound on the probability that it is not within the
+        tolerance. `risk` adds to it.
+    risk : float
+        The probability, at most, that the side information is wrong, as far as its sources state one
+        (`SideInformation.risks`); 0 if none does.
     error : float
         An estimate of that probability, usually smaller; not a guarantee.
     tolerance : float
@@ -80,6 +83,7 @@ class Identification(NamedTuple):
     arm: int
     stop: bool
     delta: float
+    risk: float
     error: float
     tolerance: float
     tries: int
@@ -94,7 +98,8 @@ class Identification(NamedTuple):
     def __repr__(self) -> str:
         return (
             f"Identification(arm_id={self.arm_id!r}, stop={self.stop}, delta={self.delta:.3g}, "
-            f"tries={self.tries:,})"
+            + (f"risk={self.risk:.3g}, " if self.risk else "")
+            + f"tries={self.tries:,})"
         )
 
     def _repr_html_(self) -> str:
@@ -102,6 +107,7 @@ class Identification(NamedTuple):
             "arm": self.arm_id,
             "known": self.stop,
             "level reached": self.delta,
+            "risk of the side information": self.risk or None,
             "tolerance": self.tolerance,
             "tries": self.tries,
             "true distance below the best": self.gap,
@@ -265,10 +271,20 @@ def _answer(
         text = (
             f"arm {found.arm_id!r} is the best guess after {counted(tries, 'reward')}: the probability that "
             f"it is not within {found.tolerance:g} of the best is about {found.error:.2g}, and certainly at "
-            f"most {found.delta:.2g}" + (f"; {found.about_beaten}" if found.about_beaten else "")
+            f"most {with_risk(found.delta, found.risk)}" + (f"; {found.about_risk}" if found.risk else "")
         )
     return Identification(
-        found.arm_id, found.arm, known, found.delta, found.error, found.tolerance, tries, gap, agent, text
+        found.arm_id,
+        found.arm,
+        known,
+        found.delta,
+        found.risk,
+        found.error,
+        found.tolerance,
+        tries,
+        gap,
+        agent,
+        text,
     )
 
 

@@ -126,7 +126,7 @@ class ProvedArms:
         if not any(True for _ in self._votes.leaders(self._votes.needed)):
             return self._base
         if self._thresholds is not None:
-            return self._relations(self._votes.needed)._with_source(self._base.scale, self._base.fingerprint)
+            return self._relations(self._votes.needed)
         label = self._base.label
         told = self._told(self._votes.needed)
         near, far = ([(label(a), label(b)) for a, b in rows] for rows in told[:2])
@@ -317,7 +317,7 @@ class ProvedArms:
             better=self._better,
             ranges=[*self._ranges, *told.ranges],
         )
-        return side._with_names(self._base._names)
+        return side._with_names(self._base._names)._with_origin(self._base._origin)
 
     def _candidates(self, least: int) -> CandidateSet:
         if least in self._found:

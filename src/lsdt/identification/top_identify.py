@@ -9,6 +9,7 @@ import numpy as np
 from lsdt._html import Html, card, facts, fold
 from lsdt.errors import counted
 from lsdt.policies import ALL
+from lsdt.side_information import with_risk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +32,11 @@ class TopIdentification(NamedTuple):
     stop : bool
         Whether they are known at the level asked for.
     delta : float
-        The level reached: a guaranteed bound on the probability that they are wrong.
+        The level reached by the rewards: a guaranteed bound on the probability that they are wrong. `risk`
+        adds to it.
+    risk : float
+        The probability, at most, that the side information is wrong, as far as its sources state one
+        (`SideInformation.risks`); 0 if none does.
     top : int or 'all'
         How many, or all within the tolerance.
     tolerance : float
@@ -60,6 +65,7 @@ class TopIdentification(NamedTuple):
     arms: NDArray[np.int64]
     stop: bool
     delta: float
+    risk: float
     top: int | str
     tolerance: float
     tries: int
@@ -75,7 +81,8 @@ class TopIdentification(NamedTuple):
     def __repr__(self) -> str:
         return (
             f"TopIdentification(arm_ids={self.arm_ids!r}, stop={self.stop}, delta={self.delta:.3g}, "
-            f"tries={self.tries:,})"
+            + (f"risk={self.risk:.3g}, " if self.risk else "")
+            + f"tries={self.tries:,})"
         )
 
     def _repr_html_(self) -> str:
@@ -83,6 +90,7 @@ class TopIdentification(NamedTuple):
             "arms": ", ".join(map(str, self.arm_ids)),
             "known": self.stop,
             "level reached": self.delta,
+            "risk of the side information": self.risk or None,
             "tolerance": self.tolerance,
             "tries": self.tries,
             "true distance of the worst": self.gap,
@@ -108,14 +116,15 @@ def top_answer(
     if not known:
         text = (
             f"{', '.join(map(repr, found.arm_ids))} are the best guess after {counted(tries, 'reward')}, "
-            f"wrong with a probability of certainly at most {found.delta:.2g}"
-            + (f"; {found.about_beaten}" if found.about_beaten else "")
+            f"wrong with a probability of certainly at most {with_risk(found.delta, found.risk)}"
+            + (f"; {found.about_risk}" if found.risk else "")
         )
     return TopIdentification(
         found.arm_ids,
         found.arms,
         known,
         found.delta,
+        found.risk,
         found.top,
         found.tolerance,
         tries,

@@ -18,7 +18,7 @@ from lsdt.ratings.rules.ranges import BETTER, RANGE, WORSE
 from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR
 from lsdt.ratings.statistics.ranking import lower_ends, shrunk_effects
 from lsdt.ratings.undecided import why_undecided
-from lsdt.side_information import ArmNames
+from lsdt.side_information import ArmNames, StatedRisk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -160,7 +160,14 @@ class RatingEvidence:
     def risk(self) -> float | None:
         """The probability that any relation is wrong, or the best item beaten; None if there is no bound."""
         bounded = self.rule == "interval" and self.level in ("family", "best")
-        return 1.0 - self.confidence if bounded else None
+        return round(1.0 - self.confidence, 12) if bounded else None
+
+    @property
+    def risks(self) -> tuple[StatedRisk, ...]:
+        """What may be wrong in relations, for `SideInformation.risks`; beaten items state their own risk."""
+        if self.risk is None or self.beaten is not None:
+            return ()
+        return (StatedRisk("a relation from ratings is wrong", self.risk),)
 
     @property
     def item_ids(self) -> tuple[ArmId, ...]:

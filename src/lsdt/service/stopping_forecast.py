@@ -139,7 +139,7 @@ def stopping_forecast(agent: Agent) -> messages.StoppingForecast:
         found = agent.stopping(_DELTA)
     except LsdtError as error:
         return messages.StoppingForecast(None, f"not available: {error}")
-    note = "".join(f"; {each}" for each in (found.about_pending, found.note) if each)
+    note = "".join(f"; {each}" for each in (found.about_pending, found.about_risk, found.note) if each)
     if math.isinf(found.evidence):
         return messages.StoppingForecast(
             True, f"relations alone settle it{note}", found.arm_id, None, found.needed, 0

@@ -24,6 +24,7 @@ __all__ = [
     "PairRanges",
     "PairThresholds",
     "SideInformation",
+    "StatedRisk",
     "complete",
     "from_comparisons",
     "from_experiments",

@@ -80,6 +80,13 @@ from .layouts.windows import (
     sorted_rows as sorted_rows,
 )
 from .layouts.windows_kernel import left_ends as left_ends, right_ends as right_ends
+from .origin import (
+    Origin as Origin,
+    StatedRisk as StatedRisk,
+    risks_in_words as risks_in_words,
+    total_risk as total_risk,
+    with_risk as with_risk,
+)
 from .side_information import SideInformation as SideInformation
 from .sources.comparisons import (
     ComparisonEvidence as ComparisonEvidence,

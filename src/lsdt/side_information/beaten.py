@@ -138,6 +138,11 @@ class Beaten:
         """The probability, at most, that the best arm is among the beaten ones."""
         return min(1.0, sum(source.delta for source in self.sources))
 
+    def risk_for(self, top: int) -> float:
+        """Return the probability, at most, that one of the best `top` arms is among those left out."""
+        used = (one for one in self.sources if one.is_out(1 + int(one.arms.max(initial=0)), top).any())
+        return round(min(1.0, sum(source.delta for source in used)), 12)  # 1 - .95 is not quite .05
+
     def is_out(self, n_arms: int, top: int = 1) -> NDArray[np.bool_]:
         """Return which arms are beaten: not the best, or not among the best `top`."""
         out = np.zeros(n_arms, bool)

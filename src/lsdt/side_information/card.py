@@ -76,6 +76,7 @@ def _facts(side: SideInformation) -> dict[str, Any]:
         "with a sign": None if side.ranges is None else side.ranges.in_words.strip(" ,"),
         "beaten": None if side.beaten is None else f"{int(side.beaten.is_out(side.n_arms).sum()):,} arms",
         "held as": "means; pairs are computed when needed" if side.is_implicit else None,
+        "risk that anything is wrong": side.risk,
         "scale of the ratings": None if side.scale is None else f"{side.scale[0]:g} to {side.scale[1]:g}",
     }
 

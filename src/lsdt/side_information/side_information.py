@@ -38,6 +38,7 @@ from lsdt.side_information.layouts.stores import (
     threshold_store,
 )
 from lsdt.side_information.layouts.thresholds import DISTINCT, is_distinct, limits_of, thresholds_of_epsilon
+from lsdt.side_information.origin import Origin, total_risk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -50,19 +51,20 @@ if TYPE_CHECKING:
     from lsdt.side_information.beaten import Beaten
     from lsdt.side_information.layouts.ranges import PairRanges
     from lsdt.side_information.layouts.thresholds import PairThresholds, Thresholds
+    from lsdt.side_information.origin import StatedRisk
 
 P = ParamSpec("P")
 _WORDS = {1: "similar", -1: "dissimilar", 0: None}
 
 
-def _keep_source(
+def _keep_origin(
     make: Callable[Concatenate[SideInformation, P], SideInformation],
 ) -> Callable[Concatenate[SideInformation, P], SideInformation]:
-    """Decorate a method so that what it returns keeps the scale, fingerprint and beaten arms of `self`."""
+    """Decorate a method so that what it returns keeps the origin of `self`."""
 
     @wraps(make)
     def keeping(self: SideInformation, /, *args: P.args, **kwargs: P.kwargs) -> SideInformation:
-        return make(self, *args, **kwargs)._with_source(self.scale, self.fingerprint, self.beaten)
+        return make(self, *args, **kwargs)._with_origin(self._origin)
 
     return keeping
 
@@ -109,14 +111,12 @@ class SideInformation:
     SideInformation(3 arms, 0 similar pairs, 0 dissimilar pairs, 1 better pair, 1 range, partial)
     """
 
-    __slots__ = ("_beaten", "_epsilon", "_evidence", "_fingerprint", "_names", "_scale", "_store")
+    __slots__ = ("_epsilon", "_evidence", "_names", "_origin", "_store")
 
-    _beaten: Beaten | None
     _epsilon: float | None
     _evidence: Any
-    _fingerprint: tuple[str, ...]
     _names: ArmNames
-    _scale: tuple[float, float] | None
+    _origin: Origin
     _store: Store
 
     def __init__(
@@ -150,9 +150,12 @@ class SideInformation:
         if store.thresholds is not None:
             store, epsilon = store.with_one_epsilon()
         checked = None if epsilon is None else checked_epsilon(epsilon)
-        scale, marks = getattr(evidence, "scale", None), getattr(evidence, "fingerprint", ())
-        values = (None, checked, evidence, marks, names, scale, store)
-        for name, value in zip(self.__slots__, values, strict=True):
+        origin = Origin(
+            scale=getattr(evidence, "scale", None),
+            fingerprint=getattr(evidence, "fingerprint", ()),
+            risks=getattr(evidence, "risks", ()),
+        )
+        for name, value in zip(self.__slots__, (checked, evidence, names, origin, store), strict=True):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -253,7 +256,9 @@ class SideInformation:
 
     @property
     def evidence(self) -> Any:
-        """What the relations rest on, if their source says so (as `lsdt.from_ratings` does); not saved.
+        """What the relations rest on, if their source says so (as `lsdt.from_ratings` does).
+
+        It is not saved; what it says of the probability of an error is, see `risks`.
 
         A subset restricts evidence from features or groups to its arms; any other still covers all arms.
         """
@@ -273,7 +278,7 @@ class SideInformation:
         >>> side.scale, side.subset([0, 1, 2]).scale
         ((1.0, 5.0), (1.0, 5.0))
         """
-        return self._scale
+        return self._origin.scale
 
     @property
     def fingerprint(self) -> tuple[str, ...]:
@@ -289,7 +294,7 @@ class SideInformation:
         >>> 0 < len(side.fingerprint) <= 32, lsdt.SideInformation(3).fingerprint
         (True, ())
         """
-        return self._fingerprint
+        return self._origin.fingerprint
 
     @property
     def beaten(self) -> Beaten | None:
@@ -305,20 +310,47 @@ class SideInformation:
         >>> side.beaten, lsdt.candidate_set(side).arm_ids
         (Beaten(5 arms, risk 0.05), [2])
         """
-        return self._beaten
+        return self._origin.beaten
 
-    def _with_source(
-        self,
-        scale: tuple[float, float] | None,
-        fingerprint: tuple[str, ...],
-        beaten: Beaten | None = None,
-    ) -> SideInformation:
-        """Return the same relations, found in ratings on this scale with this fingerprint."""
-        if (scale, fingerprint) == (self._scale, self._fingerprint) and beaten is self._beaten:
+    @property
+    def risks(self) -> tuple[StatedRisk, ...]:
+        """What may be wrong, and how probable that is, as far as the sources say so; empty if none does.
+
+        The probabilities add up (`risk`). Relations of sources that state no risk are assumed to be right.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> rows = {"arm": ["a", "b"], "successes": [30, 80], "trials": [200, 200]}
+        >>> past, size = lsdt.from_experiments(rows, confidence=.99), lsdt.from_order(["a", "b"])
+        >>> lsdt.merge([past, size]).risks
+        (StatedRisk(what='a range from past experiments is wrong', risk=0.01),)
+        """
+        return self._origin.risks_for(1)
+
+    def risks_for(self, top: int | None) -> tuple[StatedRisk, ...]:
+        """Return `risks` where the best `top` arms are asked for; None counts no beaten arms."""
+        return self._origin.risks_for(top)
+
+    @property
+    def risk(self) -> float | None:
+        """The probability, at most, that anything is wrong: the sum of `risks`; None if no source states one.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> rows = [("tea", "mate", "tea")] * 18 + [("tea", "mate", "mate")] * 2
+        >>> lsdt.from_comparisons(rows).risk, lsdt.from_order(["mate", "tea"]).risk
+        (0.05, None)
+        """
+        return total_risk(self.risks) if self.risks else None
+
+    def _with_origin(self, origin: Origin) -> SideInformation:
+        """Return the same relations with another origin."""
+        if origin is self._origin:
             return self
         side = self._of(self._store, self._names, self._epsilon, self._evidence)
-        for name, value in (("_scale", scale), ("_fingerprint", fingerprint), ("_beaten", beaten)):
-            object.__setattr__(side, name, value)
+        object.__setattr__(side, "_origin", origin)
         return side
 
     @property
@@ -463,7 +495,7 @@ class SideInformation:
 
     def _with_names(self, names: ArmNames) -> SideInformation:
         side = self._of(self._store, names, self._epsilon, self._evidence)
-        return side._with_source(self._scale, self._fingerprint, self._beaten)
+        return side._with_origin(self._origin)
 
     def shown(self) -> SideInformation:
         """Return the same information with arms named by title and id, for display."""
@@ -483,7 +515,7 @@ class SideInformation:
         """Return the index of an arm given by id or index; with integer ids an int is an id."""
         return self._names.index(arm)
 
-    @_keep_source
+    @_keep_origin
     def reveal(
         self,
         p_similar: Probability = 0.5,
@@ -555,7 +587,7 @@ class SideInformation:
         epsilon = self._epsilon if epsilon is None else checked_epsilon(epsilon)
         if self._store.ranges is None:
             same = self._of(self._store, self._names, epsilon)
-            return same._with_source(self._scale, self._fingerprint, self._beaten)
+            return same._with_origin(self._origin)
         if epsilon is None:
             raise InvalidInput(
                 "whether a range makes a similar or a dissimilar pair depends on epsilon; give one. "
@@ -568,7 +600,7 @@ class SideInformation:
         """Return the same similar and dissimilar pairs with these ranges."""
         assert isinstance(self._store, PairStore)
         side = self._of(self._store.with_ranges(ranges), self._names, self._epsilon)
-        return side._with_source(self._scale, self._fingerprint, self._beaten)
+        return side._with_origin(self._origin)
 
     def _with_ranges_read(self, epsilon: float) -> SideInformation:
         """Return the information with its ranges, and also the pairs that they imply at this epsilon."""
@@ -583,11 +615,9 @@ class SideInformation:
                 store.n_arms,
             )
             store = pair_store(similar, dissimilar, self._names).with_ranges(store.ranges)
-        return self._of(store, self._names, epsilon, self._evidence)._with_source(
-            self._scale, self._fingerprint, self._beaten
-        )
+        return self._of(store, self._names, epsilon, self._evidence)._with_origin(self._origin)
 
-    @_keep_source
+    @_keep_origin
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:
         """Flip each known relation independently with probability `q`: similar becomes dissimilar and back.
 
@@ -614,7 +644,7 @@ class SideInformation:
             store = store.corrupt_ranges(layer, self._store, self._epsilon)
         return self._of(store, self._names, self._epsilon)
 
-    @_keep_source
+    @_keep_origin
     def explicit(self) -> SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
         return self._of(self._store.explicit(), self._names, self._epsilon, self._evidence)
@@ -703,8 +733,7 @@ class SideInformation:
         raise AttributeError(f"SideInformation is immutable; cannot delete {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        known = self._store, self._names, self._epsilon, self._scale, self._fingerprint, self._beaten
-        return (_unpickled, known)
+        return (_unpickled, (self._store, self._names, self._epsilon, self._origin))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SideInformation):
@@ -715,7 +744,7 @@ class SideInformation:
         return hash(self._outline())
 
     def _outline(self) -> tuple[Any, ...]:
-        return self.n_arms, self.arm_ids, self._epsilon, self._beaten
+        return self.n_arms, self.arm_ids, self._epsilon, self.beaten
 
     def __repr__(self) -> str:
         known = "implicit"
@@ -725,8 +754,8 @@ class SideInformation:
             )
         if self.ranges is not None:
             known += self.ranges.in_words
-        if self._beaten is not None:
-            known += f", {int(self._beaten.is_out(self.n_arms).sum()):,} beaten"
+        if self.beaten is not None:
+            known += f", {int(self.beaten.is_out(self.n_arms).sum()):,} beaten"
         kind = "complete" if self.is_complete else "partial"
         epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
         own = self._store.thresholds
@@ -740,12 +769,5 @@ class SideInformation:
         return side_information_card(self)
 
 
-def _unpickled(
-    store: Store,
-    names: ArmNames,
-    epsilon: float | None,
-    scale: tuple[float, float] | None,
-    fingerprint: tuple[str, ...],
-    beaten: Beaten | None,
-) -> SideInformation:
-    return SideInformation._of(store, names, epsilon)._with_source(scale, fingerprint, beaten)
+def _unpickled(store: Store, names: ArmNames, epsilon: float | None, origin: Origin) -> SideInformation:
+    return SideInformation._of(store, names, epsilon)._with_origin(origin)

@@ -172,7 +172,10 @@ def test_risks_of_sources_add_up():
     assert report.risk == pytest.approx(0.1)
     whole = lsdt.merge([lsdt.merge(sources[:2]), sources[2]], ["both", "sizes"])
     assert whole.evidence.risk == pytest.approx(0.1)
-    told = "a relation is wrong with probability at most 0.1: both 0.1; assumed right: sizes"
+    told = (
+        "something is wrong with probability at most 0.1: both 0.1 (a range from past experiments is wrong, "
+        "or the best arm is among those beaten in a log); assumed right: sizes"
+    )
     assert told in str(whole.evidence)
     assert told in whole.evidence._repr_html_()
     assert lsdt.merge(sources[2:]).evidence.risk is None

@@ -29,6 +29,23 @@ def test_many_points_in_blocks():
     }
 
 
+@pytest.mark.parametrize(("n", "count"), [(97, 3), (160, 9), (161, 10), (175, 12)])
+def test_groups_of_columns_lose_no_neighbour(n, count):
+    """Fewer groups than neighbours, as many, more; with points that do not fill the last group."""
+    points = np.random.default_rng(n).integers(0, 40, (n, 3)).astype(float)
+    for table in (points + np.arange(n)[:, None] / 1000.0, np.sort(points, axis=0) + np.arange(n)[:, None]):
+        pairs = nearest_pairs(table, count, at_once=2_000)
+        apart = np.linalg.norm(table[:, None] - table, axis=2)
+        near = np.zeros((n, n), bool)
+        near[tuple(pairs.T)] = near[tuple(pairs.T[::-1])] = True
+        np.fill_diagonal(apart, np.inf)
+        limits = np.sort(apart, axis=1)[:, count - 1]
+        must = apart < limits[:, None] * (1.0 - 1e-5)  # beyond the rounding of single precision
+        may = apart <= limits[:, None] * (1.0 + 1e-5)
+        assert near[must].all()
+        assert not near[~(may | may.T)].any()
+
+
 def test_equal_points_are_neighbours_of_one_another():
     pairs = nearest_pairs(np.zeros((40, 3)), 5)
     assert np.bincount(pairs.ravel(), minlength=40).min() >= 5

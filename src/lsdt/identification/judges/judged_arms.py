@@ -18,7 +18,7 @@ from lsdt.identification.judges.judge_model import (
 from lsdt.identification.judges.likely_best import LikelyBest, best_chances
 from lsdt.identification.judges.pair_choice import Pool, choose_pairs
 from lsdt.identification.pair_questions import NextPairs, PairQuestion
-from lsdt.side_information import SideInformation, clearly_better, merge
+from lsdt.side_information import Origin, SideInformation, StatedRisk, clearly_better, merge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 CODES = {"worse": WORSE, "equal": EQUAL, "better": BETTER}
+_WRONG = "a better pair from a judge is wrong"
 _WORDS = {code: word for word, code in CODES.items()}
 # Arms that the choice of pairs weighs against one another: 150 x 150 ordered pairs take 10 ms per question.
 _POOL = 150
@@ -155,7 +156,8 @@ class JudgedArms:
             better=[(label(a), label(b)) for a, b in better],
             arm_ids=self._base.arm_ids,
         )
-        return merge([self._base, answered])
+        answered = answered._with_origin(Origin(risks=(StatedRisk(_WRONG, self._risk),)))
+        return merge([self._base, answered], ["before", "judge"])
 
     @property
     def disputed(self) -> pd.DataFrame:

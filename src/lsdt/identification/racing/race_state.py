@@ -12,6 +12,7 @@ from lsdt.errors import counted
 from lsdt.identification.racing.paired_bets import BYTES_PER_PAIR, PairedBets
 from lsdt.identification.racing.race_result import RaceResult
 from lsdt.kernel import require_memory
+from lsdt.side_information import risks_in_words, with_risk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -128,14 +129,15 @@ class RaceState:
         left = [self.side.label(each) for each in self.left[order].tolist()]
         name = self.side.label(arm)
         spent = f"{counted(self.examples, 'example')} and {counted(tries, 'evaluation')}"
-        risk = "" if self.side.beaten is None else f", and {self.side.beaten.risk:g} for arms beaten in a log"
+        sure = f"but for a probability of {with_risk(self.delta, self.side.risk or 0.0)}"
+        about = f"; {risks_in_words(self.side.risks)}" if self.side.risks else ""
         if stop:
             where = "the best" if len(self.left) == 1 else f"within {self.tolerance:g} of the best"
-            text = f"arm {name!r} is {where}, but for a probability of {self.delta:g}{risk}, after {spent}"
+            text = f"arm {name!r} is {where}, {sure}, after {spent}{about}"
         else:
             text = (
                 f"arm {name!r} is the best guess after {spent}: {counted(len(left), 'arm')} of "
-                f"{self.side.n_arms:,} may be the best, but for a probability of {self.delta:g}{risk}"
+                f"{self.side.n_arms:,} may be the best, {sure}{about}"
             )
         return RaceResult(
             name, arm, stop, left, self.delta, self.tolerance, tries, self.examples, text, self._frame()

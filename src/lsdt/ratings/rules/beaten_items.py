@@ -71,7 +71,7 @@ class BeatenItems:
         items = ArmsAndPairs(len(self.item_ids), list(self.item_ids), none, none)
         bare = SideInformation._from_indices(items, complete=False, epsilon=None, evidence=evidence)
         beaten = Beaten((self.source,)) if len(self.source.arms) else None
-        return bare._with_source(bare.scale, bare.fingerprint, beaten)
+        return bare._with_origin(bare._origin._replace(beaten=beaten))
 
 
 def beaten_by_bets(log: RatingLog, items: ItemStatistics, delta: float, min_raters: int = 1) -> BeatenItems:

@@ -20,6 +20,7 @@ from lsdt.side_information.layouts.stores import PairStore, Store, WindowStore, 
 from lsdt.side_information.layouts.thresholds import beside_rows, by_pair, check_ranges, thresholds_of_entries
 from lsdt.side_information.layouts.windows import rebuild_windows
 from lsdt.side_information.layouts.windows_kernel import right_ends
+from lsdt.side_information.origin import Origin, risks_of_list
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +45,8 @@ def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
         about["titles"] = list(side._names.titles)
     if side.beaten is not None:
         about["beaten"] = side.beaten.to_list()
+    if side._origin.risks:
+        about["risks"] = [list(each) for each in side._origin.risks]
     if isinstance(store, WindowStore):
         windows = store.windows
         about |= {
@@ -83,7 +86,8 @@ def side_of_arrays(arrays: Arrays, about: dict[str, Any]) -> SideInformation:
         store = _pairs(arrays, n_arms, names).with_ranges(_ranges(arrays, n_arms, names))
     side = SideInformation._of(store, names, about["epsilon"])
     side._check_ranges()
-    return side._with_source(None, (), beaten_of_list(about.get("beaten"), n_arms))
+    beaten = beaten_of_list(about.get("beaten"), n_arms)
+    return side._with_origin(Origin(beaten=beaten, risks=risks_of_list(about.get("risks", []))))
 
 
 def _ranges(arrays: Arrays, n_arms: int, names: ArmNames) -> PairRanges | None:

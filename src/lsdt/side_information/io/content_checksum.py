@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 
 
 def source_of(side: SideInformation) -> dict[str, Any]:
-    """Return the scale, titles, fingerprint and beaten arms of side information, if any, as JSON data."""
+    """Return the titles and the origin of side information, if any, as JSON data."""
     known = {
         "scale": side.scale,
         "titles": side._names.titles,
         "fingerprint": side.fingerprint or None,
         "beaten": None if side.beaten is None else side.beaten.to_list(),
+        "risks": [list(each) for each in side._origin.risks] or None,
     }
     return {name: list(values) for name, values in known.items() if values is not None}
 

@@ -2,9 +2,9 @@
 
 Both have columns ``a``, ``b``, ``relation``, and ``threshold`` where thresholds are distinct, ``low`` and
 ``high`` where there are ranges, or ``arm``, ``mean`` when the information is implicit. What columns cannot
-hold (that the information is complete, its epsilon, beaten arms, the recipe of implicit information) is a
-JSON object: Parquet's schema metadata, or the first line ``# lsdt {...}`` of a CSV file. It also has a
-checksum of the content, which loading compares; files from elsewhere have none.
+hold (that the information is complete, its epsilon, beaten arms, stated risks, the recipe of implicit
+information) is a JSON object: Parquet's schema metadata, or the first line ``# lsdt {...}`` of a CSV file. It
+also has a checksum of the content, which loading compares; files from elsewhere have none.
 
 Damage must not make our own file look like one from elsewhere, whose completeness and epsilon are unknown. So
 a mark with one wrong letter in a CSV file counts as damaged, not as missing. The file also ends with a line
@@ -30,6 +30,7 @@ from lsdt.side_information.io.content_checksum import content_checksum, source_o
 from lsdt.side_information.io.csv import line_of_row, read_csv, write_csv
 from lsdt.side_information.layouts.reveal import layer_from_dict
 from lsdt.side_information.layouts.stores import WindowStore
+from lsdt.side_information.origin import Origin, risks_of_list
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.complete import from_means
 
@@ -53,6 +54,7 @@ _ABOUT = (
     "titles",
     "fingerprint",
     "beaten",
+    "risks",
     "threshold",
     "layers",
     CHECKSUM,
@@ -165,7 +167,8 @@ def _built(
         side = _from_pairs(renamed, about, complete, source)
     named = side._with_names(with_stored_titles(side._names, about))
     beaten = beaten_of_list(about.get("beaten"), side.n_arms)
-    return named._with_source(_scale(about), _fingerprint(about), beaten)
+    risks = risks_of_list(about.get("risks", []))
+    return named._with_origin(Origin(_scale(about), _fingerprint(about), beaten, risks))
 
 
 def _scale(about: dict[str, Any]) -> tuple[float, float] | None:

@@ -33,7 +33,7 @@ def subset(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
     evidence = side.evidence.among(arms) if hasattr(side.evidence, "among") else side.evidence
     some = SideInformation._of(store, names, side.epsilon, evidence)
     beaten = None if side.beaten is None else side.beaten.among(arms, side.n_arms)
-    return some._with_source(side.scale, side.fingerprint, beaten)
+    return some._with_origin(side._origin._replace(beaten=beaten))
 
 
 def _subset_store(store: Store, arms: NDArray[np.int64]) -> Store:
@@ -83,7 +83,7 @@ def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformatio
             f"the side information has epsilon {side.epsilon:g}; got epsilon={epsilon:g}; leave it out"
         )
     same = SideInformation._of(side.store, side._names, epsilon, side.evidence)
-    return same._with_source(side.scale, side.fingerprint, side.beaten)
+    return same._with_origin(side._origin)
 
 
 def with_known_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from lsdt._html import card, facts
 from lsdt._validation import check_columns, checked_list, checked_share_inside
-from lsdt.errors import InvalidInput, Unsupported, counted, listed
+from lsdt.errors import InvalidInput, SideWarning, Unsupported, counted, listed
 from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.origin import StatedRisk
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.paired_strengths import Counts, clearly_better, fit_strengths
 from lsdt.side_information.sources.tables import is_missing, table_columns, take_column
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 _TIES = ("tie", "ties", "draw", "equal", "both")
 _WHAT = "the table of comparisons"
 _COUNTS = ("wins", "losses", "ties")
+_MOST_SHOWN = 5  # strengths in the text of the evidence, by eye
 _MOST_ARMS = 3_000  # the estimate inverts a matrix of this size, which takes some seconds and 300 MB
 ASSUMPTION = "the judges prefer, more often than not, the arm with the larger mean reward"
 
@@ -85,6 +88,11 @@ class ComparisonEvidence(NamedTuple):
         """The probability that any better pair is wrong."""
         return round(1.0 - self.confidence, 12)
 
+    @property
+    def risks(self) -> tuple[StatedRisk, ...]:
+        """The same, with what it speaks of; see `SideInformation.risks`."""
+        return (StatedRisk("a better pair from comparisons is wrong", self.risk),)
+
     def to_frame(self) -> pd.DataFrame:
         """Return a row per arm, strongest first: ``arm``, ``strength`` and its standard ``error``."""
         import pandas as pd
@@ -107,6 +115,25 @@ class ComparisonEvidence(NamedTuple):
             strengths=self.strengths[arms],
             covariance=self.covariance[np.ix_(arms, arms)],
         )
+
+    def __str__(self) -> str:
+        shown = [
+            f"{row['arm']!r} {row['strength']:.2f} +- {row['error']:.2f}"
+            for row in self.to_frame().head(_MOST_SHOWN).to_dict(orient="records")
+        ]
+        if len(self.arm_ids) > _MOST_SHOWN:
+            shown.append(f"{len(self.arm_ids) - _MOST_SHOWN:,} weaker")
+        number = counted(self.n_rows, "comparison")
+        if self.n_counted < self.n_rows:
+            number += f", of which {self.n_counted:,} count"
+        return (
+            f"{number}, of {counted(len(self.arm_ids), 'arm')}; strengths in log odds, with their standard "
+            f"errors: {', '.join(shown)}; all better pairs hold with {self.confidence:g}"
+        )
+
+    def __repr__(self) -> str:
+        number, arms = counted(self.n_counted, "comparison"), counted(len(self.arm_ids), "arm")
+        return f"ComparisonEvidence({number}, {arms}, confidence {self.confidence:g})"
 
     def _repr_html_(self) -> str:
         known = {
@@ -168,7 +195,7 @@ def from_comparisons(
     judge : str
         The column that says who judged. The same judge, pair and order count once, however often they occur:
         such answers are hardly independent. Without such a column, or without a name in it, every row
-        counts.
+        counts. In a table of counts, a row of one judge counts once, too, with a warning.
     arm_ids : iterable of str or of int, optional
         The arms, to fix their order or to have arms that were not compared.
     confidence : float
@@ -214,8 +241,41 @@ def from_comparisons(
         n_counted,
         _notes(read, part, n_counted),
     )
+    _warn(read, n_counted, len(better), confidence)
     side = SideInformation(names.n_arms, better=better)._with_names(names)
     return SideInformation._of(side._store, names, None, evidence)
+
+
+def _warn(read: _Rows, n_counted: int, n_better: int, confidence: float) -> None:
+    """Warn where counts of one judge are lost, and where nothing is ordered."""
+    n_rows = round(float(read.counts.sum()))
+    if read.judge is not None:
+        named = np.array([not is_missing(one) for one in read.judge])
+        several = named & (read.counts.sum(axis=1) > 1.0)
+        if several.any():
+            at = int(np.argmax(several))
+            warnings.warn(
+                f"{counted(int(several.sum()), 'row')} with a judge stand for several comparisons, and the "
+                f"same judge, pair and order count once: {n_counted:,} of {n_rows:,} comparisons count (row "
+                f"{at}: {read.counts[at].sum():g} of {read.a[at]!r} and {read.b[at]!r} by {read.judge[at]!r})"
+                ". If a judge's answers are independent, like votes of different users, leave the column out",
+                SideWarning,
+                stacklevel=3,
+            )
+    if not n_better:
+        what = f"{counted(n_counted, 'comparison')} order no pair of arms at confidence {confidence:g}"
+        once = (
+            ""
+            if n_counted == n_rows
+            else f" ({n_rows:,}, of which the same judge, pair and order count once)"
+        )
+        warnings.warn(
+            f"{what}{once}, so that this says nothing of which arm is the best; add comparisons "
+            "(lsdt.Inquiry and lsdt next-pairs say of which pairs), leave out arms that are not in "
+            "question, or accept a lower confidence=",
+            SideWarning,
+            stacklevel=3,
+        )
 
 
 def _notes(read: _Rows, part: Ints, n_counted: int) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.ranges import join_ranges
 from lsdt.side_information.layouts.stores import known_store
+from lsdt.side_information.origin import StatedRisk
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.tables import (
     numbered,
@@ -110,6 +111,11 @@ class ExperimentEvidence(NamedTuple):
     n_ordered: int
     risk: float
     critical: float
+
+    @property
+    def risks(self) -> tuple[StatedRisk, ...]:
+        """What may be wrong, for `SideInformation.risks`."""
+        return (StatedRisk("a range from past experiments is wrong", self.risk),)
 
     def __str__(self) -> str:
         return (

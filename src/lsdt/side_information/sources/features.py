@@ -23,6 +23,7 @@ from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.ranges import join_ranges
 from lsdt.side_information.layouts.stores import known_store
+from lsdt.side_information.origin import StatedRisk
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.feature_table import points_of
 from lsdt.side_information.sources.lipschitz import LipschitzEstimate, estimate_lipschitz
@@ -87,6 +88,11 @@ class FeatureEvidence(NamedTuple):
     risk: float | None = None
     estimate: LipschitzEstimate | None = None
 
+    @property
+    def risks(self) -> tuple[StatedRisk, ...]:
+        """What may be wrong, for `SideInformation.risks`; empty if the constant was assumed."""
+        return () if self.risk is None else (StatedRisk("a range from features is wrong", self.risk),)
+
     def distances(self, first: Any, second: Any) -> NDArray[np.float64]:
         """Return the distances of some pairs of arms, given by index."""
         apart = self.points[np.asarray(first)] - self.points[np.asarray(second)]
@@ -107,6 +113,10 @@ class FeatureEvidence(NamedTuple):
         if self.unexplained:
             bound = f"sqrt({self.unexplained:.3g}^2 + ({bound})^2)"
         return f"means differ by at most {bound}, which is assumed"
+
+    def __repr__(self) -> str:
+        n_arms, n_features = self.points.shape
+        return f"FeatureEvidence({n_arms:,} arms, {n_features:,} features, lipschitz={self.lipschitz:.3g})"
 
     def _repr_html_(self) -> str:
         return fields_card(self)

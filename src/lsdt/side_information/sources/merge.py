@@ -17,6 +17,7 @@ from lsdt.side_information.beaten import joined
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.ranges import join_ranges
 from lsdt.side_information.layouts.stores import known_store
+from lsdt.side_information.origin import Origin, total_risk
 from lsdt.side_information.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from lsdt.side_information.arms import ArmId
     from lsdt.side_information.layouts.ranges import PairRanges
+    from lsdt.side_information.origin import StatedRisk
 
 WAYS = ("error", "unknown", "first")
 _BYTES_PER_PAIR = 64  # of every source, while they are sorted and compared
@@ -121,7 +123,8 @@ def merge(
             for source, place in zip(sources, places, strict=True)
         ]
     )
-    return side._with_source(_common_scale(sources, labels), marks, beaten)
+    risks = tuple(risk for source in sources for risk in source._origin.risks)
+    return side._with_origin(Origin(_common_scale(sources, labels), marks, beaten, risks))
 
 
 def _common_scale(sources: list[SideInformation], labels: list[str]) -> tuple[float, float] | None:
@@ -306,6 +309,7 @@ def _report(
         per_source(alike > 1),
         per_source(alike < sizes),
         (0 if side.ranges is None else len(side.ranges.pairs) for side in sources),
+        (side.risks for side in sources),
         (side.evidence for side in sources),
         strict=True,
     )
@@ -337,6 +341,8 @@ class Source(NamedTuple):
         more a pair may be both.
     n_ranges : int
         Pairs for which it has a `better` relation or a range.
+    risks : tuple of StatedRisk
+        What may be wrong in it, and how probable that is; empty if it states no risk.
     evidence : object or None
         The evidence of this source.
     """
@@ -348,6 +354,7 @@ class Source(NamedTuple):
     n_agreeing: int
     n_contradicting: int
     n_ranges: int = 0
+    risks: tuple[StatedRisk, ...] = ()
     evidence: Any = None
 
     @property
@@ -357,9 +364,8 @@ class Source(NamedTuple):
 
     @property
     def risk(self) -> float | None:
-        """The probability that any of its relations is wrong; None if it states none."""
-        risk: float | None = getattr(self.evidence, "risk", None)
-        return risk
+        """The probability that anything in it is wrong; None if it states none."""
+        return total_risk(self.risks) if self.risks else None
 
     def __str__(self) -> str:
         text = (
@@ -449,7 +455,7 @@ class MergeReport:
 
     @property
     def risk(self) -> float | None:
-        """The probability that any relation of the sources that state one is wrong: the sum of theirs.
+        """The probability that anything in the sources that state one is wrong: the sum of theirs.
 
         None if no source states one. Relations of the other sources are assumed to be right.
 
@@ -469,12 +475,13 @@ class MergeReport:
         """Return the risk as text: what adds up to it, and which sources are assumed to be right."""
         if self.risk is None:
             return ""
-        stated = [f"{source.name} {source.risk:.3g}" for source in self.sources if source.risk is not None]
+        stated = []
+        for source in self.sources:
+            if source.risk is not None:
+                whats = ", or ".join(dict.fromkeys(each.what for each in source.risks))
+                stated.append(f"{source.name} {source.risk:.3g} ({whats})")
         trusted = [source.name for source in self.sources if source.risk is None]
-        what = "a relation is wrong"
-        if any(getattr(source.evidence, "beaten", None) is not None for source in self.sources):
-            what += ", or the best arm called beaten,"
-        text = f"{what} with probability at most {self.risk:.3g}: {' + '.join(stated)}"
+        text = f"something is wrong with probability at most {self.risk:.3g}: {' + '.join(stated)}"
         return f"{text}; assumed right: {', '.join(trusted)}" if trusted else text
 
     @property
@@ -515,7 +522,7 @@ class MergeReport:
         """Return a row per source: its name and its numbers of pairs, see `Source`."""
         import pandas as pd
 
-        names = ["name", "n_pairs", *Source._fields[1:-1]]
+        names = ["name", "n_pairs", *Source._fields[1:-2]]
         return pd.DataFrame(
             [[getattr(source, name) for name in names] for source in self.sources], columns=names
         )

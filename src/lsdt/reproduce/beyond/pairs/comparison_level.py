@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsdt.candidates import candidate_set
+from lsdt.errors import SideWarning
 from lsdt.plotting import Dot, draw_dots
 from lsdt.reproduce.beyond.pairs.noisy_judges import NoisyJudge
 from lsdt.reproduce.framework.claims import Claim, at_most, exactly, share_of
@@ -67,7 +69,9 @@ def _play(setting: Setting, seed: int, run: int, world: str) -> list[dict[str, A
             word = judge(a, b)
             winner = "tie" if word == "equal" else a if word == "better" else b
             seen.append({"a": a, "b": b, "winner": winner, "first": a})
-        side = from_comparisons(seen, arm_ids=range(n_arms))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SideWarning)  # few comparisons may order nothing
+            side = from_comparisons(seen, arm_ids=range(n_arms))
         pairs = [] if side.ranges is None else side.ranges.better_pairs().tolist()
         found = candidate_set(side, progress=False)
         rows.append(
