@@ -43,6 +43,8 @@ def test_ranges_with_two_ends_among_candidates_are_pooled():
     policy, why = choose_policy("auto", near, REWARDS, None)
     assert policy == lsdt.Policy("lsdt_posterior")
     assert "in which range means differ" in why
+    many = lsdt.SideInformation(1_200, ranges=[(arm, arm + 1, -0.1, 0.1) for arm in range(1_199)])
+    assert choose_policy("auto", many, REWARDS, None)[0] == lsdt.Policy("lsdt_closure")
     for rest in (
         lsdt.from_order([["a", "b"], ["c", "d"]], steepest=0.1),  # none among b and d, which are left
         lsdt.SideInformation(3, ranges=[(0, 1, 0.1, None)]),  # one end

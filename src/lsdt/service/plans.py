@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from lsdt.errors import LsdtError
-from lsdt.identification import brief_plan
 from lsdt.problems import checked_rewards, gaussian
 from lsdt.service.answers import INTERNAL
 
@@ -72,8 +71,12 @@ def plan_text(agent: Agent, side: SideInformation, tolerance: float | None) -> s
     >>> from lsdt.service.plans import plan_text
     >>> agent = lsdt.Agent(lsdt.from_means([.2, .5, .8], epsilon=.4))
     >>> plan_text(agent, agent.side, agent.tolerance)[:33]
-    'Of 3 arms, 1 can be the best. Unt'
+    'Of 3 arms, 2 can be the best. Unt'
     """
+    from lsdt.identification import (
+        brief_plan,
+    )  # which loads SciPy's graphs: a service that starts does without
+
     if side.n_arms > _MOST_ARMS:
         return f"No plan is made here for more than {_MOST_ARMS} arms; lsdt plan makes one."
     model = agent.rewards

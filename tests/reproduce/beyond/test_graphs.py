@@ -10,7 +10,7 @@ import pytest
 
 import lsdt
 from lsdt.kernel import new_stream, normal, uniform
-from lsdt.reproduce.beyond.graphs import contest, settings, side_observations
+from lsdt.reproduce.beyond.graphs import contest, settings, side_observations_kernel
 from lsdt.reproduce.beyond.graphs.clusters import GRAPHS, ClusterProblem
 from lsdt.reproduce.framework.claims import FAILS, HOLDS, IN_PART
 
@@ -44,20 +44,20 @@ def test_clusters_are_as_equal_as_published_and_only_similar():
 
 
 def test_an_independent_set_sees_every_arm():
-    seen = side_observations.seen_with(PATH)
+    seen = side_observations_kernel.seen_with(PATH)
     assert [row.tolist() for row in seen] == [[0, 1], [0, 1, 2], [1, 2, 3], [2, 3, 4], [3, 4]]
-    assert side_observations.independent_set(seen).tolist() == [0, 2, 4]
+    assert side_observations_kernel.independent_set(seen).tolist() == [0, 2, 4]
 
 
 def plays(conservative, means, horizon, sigma=0.0, factor=1.0, is_coin=False, stream=None):
-    seen = side_observations.seen_with(PATH)
-    return side_observations.play(
+    seen = side_observations_kernel.seen_with(PATH)
+    return side_observations_kernel.play(
         np.array(means),
         is_coin,
         sigma,
         np.cumsum([0, *map(len, seen)]),
         np.concatenate(seen),
-        side_observations.independent_set(seen),
+        side_observations_kernel.independent_set(seen),
         conservative,
         factor,
         horizon,
@@ -112,7 +112,7 @@ def test_regret_is_that_of_the_plays():
     instance = lsdt.problems.Instance(
         np.array([0.0, 0.1, 0.2, 0.3, 0.4]), PATH, lsdt.rewards.gaussian(sigma=1e-9)
     )
-    found = side_observations.regret_of(instance, 4, False, 1.0, (0, 0))
+    found = side_observations_kernel.regret_of(instance, 4, False, 1.0, (0, 0))
     assert found == pytest.approx(0.4 + 0.2)
 
 

@@ -70,6 +70,7 @@ def test_identify_looks_often_enough(monkeypatch):
                 arm=0,
                 arm_id=0,
                 delta=0.5,
+                risk=0.0,
                 error=0.5,
                 tolerance=1.0,
                 text="",

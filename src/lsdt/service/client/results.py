@@ -47,6 +47,7 @@ class StoppingAnswer(NamedTuple):
     stop: bool
     arm_id: ArmId | None
     delta: float
+    risk: float
     tolerance: float
     text: str
     evidence: float

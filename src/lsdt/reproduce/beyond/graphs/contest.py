@@ -17,7 +17,7 @@ from lsdt.plotting import Dot, draw_dots
 from lsdt.reproduce.beyond.contests.results import not_behind
 from lsdt.reproduce.beyond.graphs.clusters import GRAPHS, ClusterProblem
 from lsdt.reproduce.beyond.graphs.settings import ARENAS, OURS
-from lsdt.reproduce.beyond.graphs.side_observations import regret_of
+from lsdt.reproduce.beyond.graphs.side_observations_kernel import regret_of
 from lsdt.reproduce.framework.claims import Claim, at_most, mean_of, ratio_of, share_of
 from lsdt.reproduce.framework.experiment import BEYOND_THE_PAPER, Experiment
 from lsdt.reproduce.framework.sampling import rows_at, simulate_part, values_at

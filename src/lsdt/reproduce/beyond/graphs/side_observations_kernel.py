@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.kernel import compile_ahead, compiled, new_stream, normal, uniform
+from lsdt.kernel import compile_ahead, compiled, new_stream, normal, safe_log, safe_sqrt, uniform
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +81,7 @@ def play(
     """Return how often each arm is played; arm i shows rewards of ``seen[starts[i]:starts[i + 1]]``."""
     n_arms = len(means)
     plays, counts, sums = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
-    width = factor * math.sqrt(math.log(math.sqrt(2.0) * horizon * horizon))
+    width = factor * safe_sqrt(safe_log(safe_sqrt(2.0) * horizon * horizon))
     sign = -1.0 if conservative else 1.0
     for t in range(horizon):
         if t < len(chosen):
@@ -89,12 +89,12 @@ def play(
         else:
             centre, highest = 0, -math.inf
             for one in chosen:
-                index = sums[one] / counts[one] + width / math.sqrt(counts[one])
+                index = sums[one] / counts[one] + width / safe_sqrt(counts[one])
                 if index > highest:
                     centre, highest = one, index
             arm, highest = 0, -math.inf
             for other in seen[starts[centre] : starts[centre + 1]]:
-                index = sums[other] / counts[other] + sign * width / math.sqrt(counts[other])
+                index = sums[other] / counts[other] + sign * width / safe_sqrt(counts[other])
                 if index > highest:
                     arm, highest = other, index
         plays[arm] += 1.0
