@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import lsdt
 from site_pages import DOCS, PAGES
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ def test_every_page_is_in_the_tree():
         ahead += [child for child in children(page) if child.exists()]
     assert [page for page in OURS if page not in reached] == []
     assert len(reached) > 30
+
+
+def test_pages_count_the_policies():
+    told = {n for page in PAGES for n in re.findall(r"(\d+) policies|there are (\d+)\.", page.read_text())}
+    assert {int(one or other) for one, other in told} == {len(lsdt.policies.available())}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -124,6 +124,11 @@ def test_tolerances_and_budgets():
     assert "can be the best" in plan.text
 
 
+def test_an_error_may_be_as_rare_as_a_number_can_be():
+    plan = lsdt.plan(lsdt.from_means([0.1, 0.9], 0.3), delta=1e-320, horizons=[10], n_pairs=0, runs=2)
+    assert 100 < plan.classical < 100_000
+
+
 def test_one_arm_is_known_from_the_start():
     plan = lsdt.plan(lsdt.SideInformation(1), tolerance=0.1, horizons=[10], n_pairs=0, runs=2)
     assert plan.tries == (0.0, 0.0, 0.0)
@@ -134,6 +139,7 @@ def test_one_arm_is_known_from_the_start():
     ("options", "message"),
     [
         ({"tolerance": 0}, "a tolerance above 0"),
+        ({"tolerance": 1e-320}, "1e-06 times the noise of a reward, whose sigma is 0.5"),
         ({"means_between": (0.5, 0.2)}, "in this order"),
         ({"means_between": (0.5, 2)}, "means_between must be"),
         ({"means_between": 3}, "means_between"),

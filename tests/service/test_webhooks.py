@@ -220,6 +220,11 @@ def garbage(handler):
     handler.close_connection = True
 
 
+def indented(handler):
+    handler.wfile.write(b" HTTP/1.1 299 x\r\n\r\n")
+    handler.close_connection = True
+
+
 def endless(handler):
     with suppress(OSError):
         handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
@@ -242,6 +247,7 @@ def dripping(handler):
         (404, "status 404"),
         (302, "status 302: redirects are not followed; give the final address"),
         (garbage, "the answer is not HTTP"),
+        (indented, "the answer is not HTTP"),
         (endless, "the answer is not HTTP"),
         (dripping, "no answer within 0.3 seconds"),
         (lambda handler: handler.connection.close(), "closed without an answer"),

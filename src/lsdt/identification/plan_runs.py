@@ -144,6 +144,6 @@ def classical_tries(n_arms: int, sigma: float, tolerance: float, delta: float) -
     """
     if n_arms == 1:
         return 0
-    quantiles = ndtri(1.0 - delta / (n_arms - 1)) + ndtri(_POWER)
+    quantiles = ndtri(_POWER) - ndtri(delta / (n_arms - 1))
     each: int = math.ceil(2.0 * (sigma * quantiles / tolerance) ** 2)
     return n_arms * each

@@ -42,6 +42,7 @@ _MOST_CANDIDATES = 1_000  # a run among more takes most of a second
 _MOST_RUNS = 10_000
 _STEPS = (4.0, 2.0, 1.0, 0.5, 0.25)  # other tolerances to plan for, as shares of the one asked for
 _MOST_TRIES = 1_000_000  # as many as `lsdt.identify` tries by default
+_FINEST = 1e-6  # the smallest tolerance, as a share of sigma
 _ENDS = (0.05, 0.95)  # of the intervals, which hold 90%
 _FEW_RUNS = 20  # for other tolerances, and for more pairs: small tolerances take many tries
 _DELTA = 0.05  # the default of `plan` and of `lsdt.identify`
@@ -236,6 +237,11 @@ def _planned(
     within = tolerance_of(side, tolerance)
     if not within > 0.0:
         raise InvalidInput("a plan needs a tolerance above 0: with 0, ties would take for ever; got 0")
+    if within < _FINEST * law.model.sigma:
+        raise InvalidInput(
+            f"a plan needs a tolerance of at least {_FINEST:g} times the noise of a reward, whose sigma is "
+            f"{law.model.sigma:g}: a smaller one takes 10^12 tries and more; got {within:g}"
+        )
     found = offline_step(side, "propagation")
     assert found is not None
     if found.conflict is not None:

@@ -7,6 +7,7 @@ not wanted beyond its status, and redirects must not be followed.
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import ssl
 from functools import cache
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from lsdt.service.webhooks.addresses import Target
 
 _MOST_LINE, _MOST_LINES = 2**14, 200  # bytes and number of the lines of an answer's head
+_STATUS_LINE = re.compile(rb"HTTP/1\.[0-9] ([1-9][0-9]{2})(?: |$)")  # RFC 9112, 4; nothing more lenient
 _LONGEST_WAIT = 3_600.0  # seconds that a receiver may ask for
 
 
@@ -86,10 +88,11 @@ async def _post(target: Target, headers: Mapping[str, str], body: bytes) -> Atte
 
 async def _head(reader: asyncio.StreamReader) -> tuple[int, float]:
     """Return the status of an answer, and how long the receiver asks to be left alone."""
-    words = (await _line(reader)).split(maxsplit=2)
-    if len(words) < 2 or not words[0].startswith(b"HTTP/1.") or len(words[1]) != 3:
-        raise ValueError(words)
-    status, wait = int(words[1]), 0.0
+    first = await _line(reader)
+    found = _STATUS_LINE.match(first)
+    if found is None:
+        raise ValueError(first)
+    status, wait = int(found[1]), 0.0
     for _ in range(_MOST_LINES):
         line = await _line(reader)
         if not line:
