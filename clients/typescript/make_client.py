@@ -80,7 +80,8 @@ def _type(schema: dict[str, Any]) -> str:
         parts = [each for each in schema["anyOf"] if each not in _ARM["anyOf"]]
         has_arm = all(each in schema["anyOf"] for each in _ARM["anyOf"])
         chosen = parts if has_arm else schema["anyOf"]
-        return " | ".join(dict.fromkeys([*(["ArmId"] if has_arm else []), *map(_type, chosen)]))
+        names = dict.fromkeys([*(["ArmId"] if has_arm else []), *map(_type, chosen)])
+        return " | ".join(sorted(names, key=lambda name: name == "null"))  # msgspec's order varies by version
     kind = schema.get("type")
     if isinstance(kind, list):
         return " | ".join(dict.fromkeys(_PLAIN[each] for each in kind))

@@ -152,7 +152,7 @@ def values():
     yield from (lsdt.check_side(rated, named), lsdt.check_side(features, log).lipschitz)
     yield from (lsdt.Client("http://x/<b>", name=SCRIPT), lsdt.AsyncClient("http://x"))
     yield RemoteDecision(0, 0, SCRIPT, None, "d")
-    yield StoppingAnswer(False, SCRIPT, 0.3, 0.1, SCRIPT, 1.2, 3.0, 9, SCRIPT, 0, [SCRIPT], 1)
+    yield StoppingAnswer(False, SCRIPT, 0.3, 0.05, 0.1, SCRIPT, 1.2, 3.0, 9, SCRIPT, 0, [SCRIPT], 1)
     yield from (lsdt.theory.fractional_domination(full), lsdt.theory.check_assumptions(full, 0.5, 0.5))
     yield from (
         lsdt.theory.elimination_probability(full, 0.5, 0.5),

@@ -253,7 +253,7 @@ def _discussion(tables: Tables) -> str:
     for name in _names(tables):
         rows = rows_at(constants, problem=name)
         medians = [number(float(rows[column].median())) for column in ("kl_ucb", "pooled", "limit")]
-        exact = rows["exact"].median()
+        exact = rows["exact"].dropna().median()
         least = (
             f", and {number(float(exact))} the least that a good policy can have" if exact == exact else ""
         )
