@@ -117,7 +117,8 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
     return Policy("lsdt_posterior"), (
         f"the side information is {kind} and says how far apart means are: LSDT-posterior draws means from "
         "all that the relations allow, weighs them by the rewards, and plays what tells most about the best "
-        "arm for what it loses; it had the least regret in most contests, and needs neither horizon nor tuning"
+        "arm for what it loses; it had the least regret in most contests, and needs neither horizon nor "
+        "tuning"
     )
 
 
