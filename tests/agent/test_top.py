@@ -54,7 +54,7 @@ def test_of_all_within_the_tolerance_there_may_be_none_to_name_yet():
         agent.tell(told, 0.0)
     found = agent.stopping(tolerance=0.1, top="all")
     assert found.arm_ids == []
-    assert "all arms within the tolerance: none can be named, and 2 arms may be" in found.text
+    assert "of the best: none can be named, and 2 arms may be" in found.text
 
 
 def test_open_decisions_hold_it_up():

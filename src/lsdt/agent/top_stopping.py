@@ -149,19 +149,20 @@ class TopStopping:
         notes = (self._about_pending(), self.about_risk, self.note)
         note = "".join(f"; {each}" for each in notes if each)
         names = ", ".join(map(repr, self.arm_ids))
-        lead = f"{names} {'leads' if len(self.arm_ids) == 1 else 'lead'}" if names else "none can be named"
-        what = f"the best {self.top}" if self.top != ALL else "all arms within the tolerance"
+        lead = f"{names} {'leads' if len(self.arm_ids) == 1 else 'lead'}"
         if self.stop:
             sure = f"but for a probability of {with_risk(self.delta, self.risk)}, after {plays}{note}"
             if self.top == ALL:
                 twice = f"none lies more than {2 * self.tolerance:g} below it"
                 return f"{names}: all arms within {self.tolerance:g} of the best, and {twice}, {sure}"
-            return f"{names}: each within {self.tolerance:g} of {what}, {sure}"
+            return f"{names}: each within {self.tolerance:g} of the best {self.top}, {sure}"
         n_open = int((self._verdict.evidence < self.needed).sum())
-        return (
-            f"not known yet after {plays} which arms are {what}: {lead}, and {counted(n_open, 'arm')} "
-            f"may be placed wrongly{note}"
-        )
+        unsure = f"{counted(n_open, 'arm')} may be placed wrongly{note}"
+        if self.top == ALL:
+            so_far = f"so far {names}" if names else "none can be named"
+            within = f"within {self.tolerance:g} of the best"
+            return f"not known yet after {plays} which arms are {within}: {so_far}, and {unsure}"
+        return f"not known yet after {plays} which arms are the best {self.top}: {lead}, and {unsure}"
 
     @property
     def risk(self) -> float:
