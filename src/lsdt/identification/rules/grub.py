@@ -32,8 +32,8 @@ _PURPOSE = 61  # of the random stream, so that rewards are unrelated to other us
 class Grub(NamedTuple):
     """GRUB with its constants; see the text above.
 
-    ``weight`` and ``norm``, |mu|, are by default (sigma / epsilon)^2 and the largest that the similar pairs
-    allow, epsilon times the root of their number. ``scale`` multiplies the radius of the noise.
+    ``weight`` and ``norm``, ``|mu|``, are by default (sigma / epsilon)^2 and the largest that the similar
+    pairs allow, epsilon times the root of their number. ``scale`` multiplies the radius of the noise.
     """
 
     weight: float | None = None

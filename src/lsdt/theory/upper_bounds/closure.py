@@ -91,7 +91,7 @@ def upper_bound_closure(
     the bound is the sum over clusters S of ``max (gap / D) * A + max gap``, and of the largest gap times the
     sum over rounds t of ``1 / (t max(log t, 1)^c)``. D is the Renyi divergence of order alpha, any between
     0 and 1, of an arm's mean from the least one that it has if an arm of S is the best; A is the largest
-    solution of
+    solution of ::
 
         A = log T + c log log T + (K - |S|) log 1/(1 - s) + |S| log 1/s + alpha / (1 - alpha)
             + the sum over S of log(1 + plays) / 2 at most, where the plays times D add up to A
