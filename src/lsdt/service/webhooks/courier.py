@@ -48,7 +48,7 @@ class Schedule(NamedTuple):
         return min(_LONGEST, self.first_wait * _TIMES ** (n_failed - 1)) * (0.5 + random() / 2.0)
 
 
-class Line:
+class EndpointQueue:
     """The messages that wait for one endpoint, and how deliveries to it went."""
 
     def __init__(self) -> None:
@@ -82,7 +82,7 @@ class Courier:
         self._schedule, self._remove, self._gone = schedule, remove, gone
         self._lock, self._order = Lock(), count()
         self._endpoints: dict[str, Endpoint] = {}
-        self._lines: dict[str, Line] = {}
+        self._lines: dict[str, EndpointQueue] = {}
         self._workers: dict[str, asyncio.Task[None]] = {}
         self._wake: dict[str, asyncio.Event] = {}
         self._loop = asyncio.new_event_loop()
@@ -98,10 +98,10 @@ class Courier:
 
     # ---------------------------------------------------------------- from other threads
 
-    def line(self, endpoint: str) -> Line:
+    def line(self, endpoint: str) -> EndpointQueue:
         """Return how it stands with an endpoint."""
         with self._lock:
-            return self._lines.setdefault(endpoint, Line())
+            return self._lines.setdefault(endpoint, EndpointQueue())
 
     def n_queued(self, endpoint: str) -> int:
         """Return how many messages wait for an endpoint or are under way."""
@@ -181,7 +181,9 @@ class Courier:
                 log.exception("a webhook cannot be delivered", extra={"webhook": number})
                 self._drop(line, message)
 
-    def _done(self, endpoint: Endpoint, line: Line, message: Message, n_failed: int, made: Attempt) -> None:
+    def _done(
+        self, endpoint: Endpoint, line: EndpointQueue, message: Message, n_failed: int, made: Attempt
+    ) -> None:
         line.last, line.last_time = made, time()
         if made.is_delivered:
             line.n_delivered += 1
@@ -211,11 +213,11 @@ class Courier:
             if message.id in line.ids:
                 heapq.heappush(line.waiting, (time() + wait, next(self._order), n_failed, message))
 
-    def _give_up(self, line: Line, message: Message) -> None:
+    def _give_up(self, line: EndpointQueue, message: Message) -> None:
         line.n_given_up += 1
         self._drop(line, message)
 
-    def _drop(self, line: Line, message: Message) -> None:
+    def _drop(self, line: EndpointQueue, message: Message) -> None:
         try:
             self._remove(message)
         except LsdtError as error:  # it is sent again after a restart

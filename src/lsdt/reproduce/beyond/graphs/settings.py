@@ -27,7 +27,7 @@ OURS = ("lsdt_posterior", "lsdt_closure", "soft_closure")
 _ON = "@propagation"
 
 
-class Arena(NamedTuple):
+class RegretSetting(NamedTuple):
     """A setting: its title, its problem by the number of arms, rounds, policies by name, tuned factors.
 
     ``factors`` are the constants of C-UCB and D-UCB, which see rewards of similar arms; empty if they do not
@@ -73,14 +73,16 @@ _BERNOULLI = _words(_ON, 1, 18, ".03", "alpha=.03,ridge=.1", ".2", "width=.2,rid
 _JITTER = {"epsilon": 0.05, "jitter": 0.02}
 
 ARENAS = {
-    "cliques": Arena("cliques, similar only", _clusters(), 101, 2_000, _EQUAL),
-    "cliques-both": Arena("cliques, both", _clusters(dissimilar=True), 101, 2_000, _EQUAL),
-    "jittered": Arena("jittered, similar only", _clusters(**_JITTER), 101, 2_000, _JITTERED),
-    "jittered-both": Arena("jittered, both", _clusters(**_JITTER, dissimilar=True), 101, 2_000, _JITTERED),
-    "together": Arena("best arm in a clique", _clusters(lone=False), 110, 2_000, _TOGETHER),
+    "cliques": RegretSetting("cliques, similar only", _clusters(), 101, 2_000, _EQUAL),
+    "cliques-both": RegretSetting("cliques, both", _clusters(dissimilar=True), 101, 2_000, _EQUAL),
+    "jittered": RegretSetting("jittered, similar only", _clusters(**_JITTER), 101, 2_000, _JITTERED),
+    "jittered-both": RegretSetting(
+        "jittered, both", _clusters(**_JITTER, dissimilar=True), 101, 2_000, _JITTERED
+    ),
+    "together": RegretSetting("best arm in a clique", _clusters(lone=False), 110, 2_000, _TOGETHER),
     # A tenth of the published numbers of arms and rounds, and ten times the published epsilon, .01: as many
     # similar arms as there. Means and sigma are the published ones.
-    "qi-gaussian": Arena(
+    "qi-gaussian": RegretSetting(
         "Qi, Gaussian",
         lambda arms: problems.uniform(arms, -3.0, 3.0, 0.1, rewards.gaussian(sigma=0.5)),
         1_000,
@@ -88,7 +90,7 @@ ARENAS = {
         _GAUSSIAN,
         {"C-UCB": 0.1, "D-UCB": 0.02},
     ),
-    "qi-bernoulli": Arena(
+    "qi-bernoulli": RegretSetting(
         "Qi, Bernoulli",
         lambda arms: problems.uniform(arms, 0.0, 1.0, 0.1, "bernoulli"),
         1_000,
@@ -96,7 +98,7 @@ ARENAS = {
         _BERNOULLI,
         {"C-UCB": 0.02, "D-UCB": 0.02},
     ),
-    "complete": Arena(
+    "complete": RegretSetting(
         "complete, connected",
         lambda arms: problems.uniform(arms, 0.1, 1.0, 0.1, connected=True),
         100,
