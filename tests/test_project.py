@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -92,3 +93,14 @@ def test_every_folder_of_the_package_is_on_the_map_and_has_a_door():
     for folder in sorted({path.parent for path in (ROOT / "src/lsdt").rglob("*.py")} - {ROOT / "src/lsdt"}):
         assert f"`{folder.relative_to(ROOT / 'src/lsdt').as_posix()}/`" in text, folder
         assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), folder
+
+
+def test_class_names_are_unique():
+    files = sorted((ROOT / "src/lsdt").rglob("*.py"))
+    names = [
+        node.name
+        for path in files
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert [name for name, count in Counter(names).items() if count > 1] == []

@@ -287,9 +287,9 @@ class ProvedArms:
         rows.sort(key=lambda row: -row.expected / row.cost)
         return NextPairs(rows[:n], "", left)
 
-    def _told(self, least: int) -> _Told:
+    def _told(self, least: int) -> _StatedRelations:
         """Return the relations stated by answers that lead by at least `least`."""
-        told = _Told([], [], [])
+        told = _StatedRelations([], [], [])
         for a, b, answer, _lead in self._votes.leaders(least):
             if isinstance(answer, Range):
                 # Each answer was possible, but what they have in common need not be: then one is wrong.
@@ -345,7 +345,7 @@ class ProvedArms:
             )
 
 
-class _Told(NamedTuple):
+class _StatedRelations(NamedTuple):
     """Relations stated by answers: similar and dissimilar pairs, and ranges of differences."""
 
     near: list[tuple[int, int]]

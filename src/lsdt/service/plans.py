@@ -29,7 +29,7 @@ class Plans:
     """Plans of experiments without rewards, in sentences; nothing is computed where no page is open."""
 
     def __init__(self) -> None:
-        self._made: WeakKeyDictionary[HostedExperiment, _Plan] = WeakKeyDictionary()
+        self._made: WeakKeyDictionary[HostedExperiment, _PlanText] = WeakKeyDictionary()
         self._turn = Lock()
 
     def of(self, hosted: HostedExperiment) -> str:
@@ -39,12 +39,12 @@ class Plans:
             return ""
         made = self._made.get(hosted)
         if made is None or made.side is not agent.side or made.tolerance != agent.tolerance:
-            made = self._made[hosted] = _Plan(agent.side, agent.tolerance)
+            made = self._made[hosted] = _PlanText(agent.side, agent.tolerance)
             # A daemon: the end of the service does not wait for it.
             Thread(target=self._make, args=(made, agent), name="lsdt-plan", daemon=True).start()
         return made.text
 
-    def _make(self, made: _Plan, agent: Agent) -> None:
+    def _make(self, made: _PlanText, agent: Agent) -> None:
         with self._turn:
             try:
                 made.text = plan_text(agent, made.side, made.tolerance)
@@ -53,7 +53,7 @@ class Plans:
                 made.text = f"No plan: {INTERNAL}"
 
 
-class _Plan:
+class _PlanText:
     """The text of a plan, and the relations and the tolerance that it is for."""
 
     __slots__ = ("side", "text", "tolerance")

@@ -56,7 +56,7 @@ class Findings(NamedTuple):
 _FIRST = Findings(messages.StoppingForecast(None, "it is being computed"))
 
 
-class _Look:
+class _Forecast:
     """What was found of one experiment, and of which state of it."""
 
     __slots__ = ("asked", "due", "findings", "is_running", "seen", "side", "took")
@@ -77,12 +77,12 @@ class StoppingForecasts:
     """
 
     def __init__(self) -> None:
-        self._looks: WeakKeyDictionary[HostedExperiment, _Look] = WeakKeyDictionary()
+        self._looks: WeakKeyDictionary[HostedExperiment, _Forecast] = WeakKeyDictionary()
         self._turn = Lock()
 
     def of(self, hosted: HostedExperiment, stale: float | None = None) -> Findings:
         """Return what is known, at most `stale` seconds after the last call, and update it; never waits."""
-        agent, look = hosted.agent, self._looks.setdefault(hosted, _Look())
+        agent, look = hosted.agent, self._looks.setdefault(hosted, _Forecast())
         seen = agent.n_told, agent.n_pending, agent.tolerance
         is_new = look.side is not agent.side or look.seen != seen
         known = look.findings  # read before a thread begins, which may be done with it at once
@@ -96,7 +96,7 @@ class StoppingForecasts:
             Thread(target=self._find, args=(look, hosted), name="lsdt-forecast", daemon=True).start()
         return known
 
-    def _find(self, look: _Look, hosted: HostedExperiment) -> None:
+    def _find(self, look: _Forecast, hosted: HostedExperiment) -> None:
         with self._turn:
             began = thread_time()  # on a busy machine much less than what a clock shows
             try:

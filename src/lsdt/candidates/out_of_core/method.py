@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _GOES_ON = "propagation"  # the method in memory that 'auto' goes on with
 
 
-class _Plan(NamedTuple):
+class _MethodPlan(NamedTuple):
     method: str
     rules: tuple[str, ...]
     goes_on: bool
@@ -62,20 +62,20 @@ def find_in_engine(
     return EngineCandidateSet(pairs, n_arms, plan.rules, plan.method, outcome, perf_counter() - started)
 
 
-def _plan(pairs: LazyPairs, method: str, options: Options) -> _Plan:
+def _plan(pairs: LazyPairs, method: str, options: Options) -> _MethodPlan:
     if options.wrong_rate is not None or options.max_wrong != 0:
         raise Unsupported(
             "in an engine all relations are assumed to be right; read the pairs with lsdt.from_frame to "
             "tolerate wrong ones"
         )
     if method in ("paper", "triangles"):
-        return _Plan("triangles", ("triangles",), False)
+        return _MethodPlan("triangles", ("triangles",), False)
     if method == "order":
         if not pairs.has_ranges:
             raise InvalidInput("there are no better pairs and no ranges: nothing orders the arms")
-        return _Plan("order", ("order",), False)
+        return _MethodPlan("order", ("order",), False)
     if method in ("auto", _GOES_ON):
-        return _Plan(_GOES_ON, (*(("order",) if pairs.has_ranges else ()), "triangles"), True)
+        return _MethodPlan(_GOES_ON, (*(("order",) if pairs.has_ranges else ()), "triangles"), True)
     raise Unsupported(
         f"the method {method!r} needs all pairs in memory; engines run 'paper', 'triangles' and 'order', and "
         "'auto' goes on with what these leave. lsdt.from_frame reads pairs into memory"
@@ -88,7 +88,7 @@ def _exclude(rule: str, tables: PairTables, clock: Clock, limits: Limits) -> Sta
     return exclude_by_triangles(tables.triangles(), tables.n_arms, tables.n_pairs, clock, limits)
 
 
-def _unread(pairs: LazyPairs, plan: _Plan, n_unread: int) -> list[str]:
+def _unread(pairs: LazyPairs, plan: _MethodPlan, n_unread: int) -> list[str]:
     """Return notes on what was not read."""
     notes = []
     if "triangles" in plan.rules and pairs.has_ranges and pairs.epsilon is None:

@@ -42,7 +42,7 @@ _HUB = 10  # answers about one arm; others have two or three when arms are dropp
 _LEAST_GAIN = 1e-5  # a question that removes less of the uncertainty is not worth a call
 
 
-class _Told(NamedTuple):
+class _JudgedAnswer(NamedTuple):
     """An answer: two positions among the candidates, in the order shown, the word, and who gave it."""
 
     first: int
@@ -65,7 +65,7 @@ class JudgedArms:
         self._arms = np.sort(np.asarray(candidate_set(side, progress=False).arms, np.int64))
         self._place = {arm: at for at, arm in enumerate(self._arms.tolist())}
         self._model = JudgeModel(len(self._arms), wrong_rate)
-        self._told: list[_Told] = []
+        self._told: list[_JudgedAnswer] = []
         self._counted: set[tuple[str | None, int, int]] = set()
         self._asked: set[tuple[int, int]] = set()
         self._lost = 0.0  # the probability that the best arm was dropped from the model
@@ -87,7 +87,7 @@ class JudgedArms:
             if (by, a, b) in self._counted:
                 return  # the same judge, pair and order count once
             self._counted.add((by, a, b))
-        self._told.append(_Told(a, b, answer, by))
+        self._told.append(_JudgedAnswer(a, b, answer, by))
         self._model.tell(a, b, CODES[answer])
 
     @property

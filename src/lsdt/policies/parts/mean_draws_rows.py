@@ -55,7 +55,7 @@ class _Group(NamedTuple):
     wide: bool
 
 
-class Component(NamedTuple):
+class MovableComponent(NamedTuple):
     """Arms that links hold together, and dissimilar pairs of these (by their place) and others."""
 
     arms: Wholes
@@ -71,7 +71,7 @@ class _Chains(NamedTuple):
     width: float
     component: Wholes
     groups: list[_Group]
-    components: list[Component]
+    components: list[MovableComponent]
     ends: tuple[Wholes, Wholes]
     ends_apart: Floats
 
@@ -138,7 +138,7 @@ def _chains_of(x: Floats, width: float, relations: DrawnRelations) -> _Chains:
     return _Chains(width, component, groups, parts_of(relations), ends, ends_apart)
 
 
-def parts_of(relations: DrawnRelations) -> list[Component]:
+def parts_of(relations: DrawnRelations) -> list[MovableComponent]:
     """Return the components that can move; an arm by itself is put anywhere by its own moves."""
     component, n_components = relations.component, len(relations.turns)
     if n_components == 1:
@@ -154,7 +154,7 @@ def parts_of(relations: DrawnRelations) -> list[Component]:
             own = component[owners] == which
             places = np.searchsorted(members, owners[own])
             turns = bool(relations.turns[which] == 1)
-            parts.append(Component(members, turns, places, others[own], apart[own][:, None]))
+            parts.append(MovableComponent(members, turns, places, others[own], apart[own][:, None]))
     return parts
 
 
@@ -303,7 +303,7 @@ def _point_between(
 
 
 def move_component(
-    z: Floats, sign: Floats, component: Wholes, width: float, part: Component, rng: np.random.Generator
+    z: Floats, sign: Floats, component: Wholes, width: float, part: MovableComponent, rng: np.random.Generator
 ) -> None:
     """Turn a component over, put it anywhere or move it a little, where it stays apart from the others."""
     which = component[part.arms[0]]

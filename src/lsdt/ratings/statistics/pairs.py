@@ -187,7 +187,7 @@ def _by_numbers(keep: Keep) -> Worth:
 
 
 def _compare_all(
-    rows: _Rows, items: tuple[int, int], min_raters: int, worth: Worth | None, blocks: Blocks
+    rows: _SortedLog, items: tuple[int, int], min_raters: int, worth: Worth | None, blocks: Blocks
 ) -> list[tuple[_PairColumns, int]]:
     """Compare a range of items with all later ones; return, by part, the pairs and how many were compared."""
     parts = list(_parts(rows, items, blocks.items_in_part))
@@ -199,7 +199,7 @@ def _compare_all(
         pool.shutdown(cancel_futures=True)
 
 
-def _joined(log: RatingLog, rows: _Rows, found: list[tuple[_PairColumns, int]]) -> PairStatistics:
+def _joined(log: RatingLog, rows: _SortedLog, found: list[tuple[_PairColumns, int]]) -> PairStatistics:
     """Join the pairs of all parts, ascending; empty the list to free its memory."""
     compared = sum(n_compared for _, n_compared in found)
     parts = [columns for columns, _ in found]
@@ -221,7 +221,7 @@ class _PairColumns(NamedTuple):
     variance: NDArray[Any]
 
 
-class _Rows(NamedTuple):
+class _SortedLog(NamedTuple):
     """A log with items sorted from the rarest to the most common, so that common ones share the cache."""
 
     starts: NDArray[np.int64]
@@ -234,11 +234,11 @@ class _Rows(NamedTuple):
         return bool((np.diff(self.names) > 0).all())
 
 
-def _rows(log: RatingLog, few_items: int, first: NDArray[np.int32] | None = None) -> _Rows:
+def _rows(log: RatingLog, few_items: int, first: NDArray[np.int32] | None = None) -> _SortedLog:
     """Sort the items of a log; those of `first` come before all others."""
     if log.n_items <= few_items:
         names = np.arange(log.n_items, dtype=np.int32)
-        return _Rows(log.starts.copy(), log.items.copy(), log.unit_ratings(), names)
+        return _SortedLog(log.starts.copy(), log.items.copy(), log.unit_ratings(), names)
     counts = log.counts()
     if first is not None:
         counts[first] = -1
@@ -248,10 +248,10 @@ def _rows(log: RatingLog, few_items: int, first: NDArray[np.int32] | None = None
     to = np.empty(log.n_ratings, np.int32), np.empty(log.n_ratings, np.float64)
     rows, scale = (log.starts, log.items, log.ratings), (log.low, log.high)
     over_blocks(lambda first, last: kernel.relabel_rows(rows, scale, label, first, last, to), log.n_users)
-    return _Rows(log.starts.copy(), *to, names)
+    return _SortedLog(log.starts.copy(), *to, names)
 
 
-def _parts(rows: _Rows, items: tuple[int, int], items_in_part: int) -> Iterator[tuple[int, int]]:
+def _parts(rows: _SortedLog, items: tuple[int, int], items_in_part: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of consecutive items with about the same work each."""
     first, last = items
     work = np.cumsum(kernel.later_ratings(rows.starts, rows.items, len(rows.names))[first:last])
@@ -262,7 +262,7 @@ def _parts(rows: _Rows, items: tuple[int, int], items_in_part: int) -> Iterator[
 
 
 def _compare(
-    rows: _Rows, part: tuple[int, int], min_raters: int, worth: Worth | None, cells: int
+    rows: _SortedLog, part: tuple[int, int], min_raters: int, worth: Worth | None, cells: int
 ) -> tuple[_PairColumns, int]:
     """Compare the items of a part with all later ones, always in the order of users."""
     n_items = len(rows.names)

@@ -43,7 +43,7 @@ _TURN, _RENEWED = 30.0, 10.0
 _TURNS = "webhook turn"
 
 
-class _Look:
+class _Observation:
     """What was found of one experiment: of which state of it, and when."""
 
     __slots__ = ("at", "found", "seen")
@@ -77,7 +77,7 @@ class Webhooks:
         self._courier: Courier | None = None
         self._is_loaded = False
         self._told: dict[tuple[str, str], Told] = {}
-        self._looks: WeakKeyDictionary[HostedExperiment, _Look] = WeakKeyDictionary()
+        self._looks: WeakKeyDictionary[HostedExperiment, _Observation] = WeakKeyDictionary()
         self._due = self._took = 0.0
         self.n_postponed = 0
         self.endpoints: list[Endpoint] = []
@@ -256,8 +256,8 @@ class Webhooks:
         self._until = time + _TURN if is_mine else 0.0
         return is_mine
 
-    def _look_of(self, hosted: HostedExperiment) -> _Look:
-        return self._looks.setdefault(hosted, _Look())
+    def _look_of(self, hosted: HostedExperiment) -> _Observation:
+        return self._looks.setdefault(hosted, _Observation())
 
     def _found(self, hosted: HostedExperiment) -> Conditions | None:
         """Return what is the case with an experiment, looked up where that is due; None at first."""

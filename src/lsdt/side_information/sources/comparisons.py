@@ -146,7 +146,7 @@ class ComparisonEvidence(NamedTuple):
         return card("ComparisonEvidence", f"{counted(len(self.arm_ids), 'arm')} compared", facts(known))
 
 
-class _Rows(NamedTuple):
+class _Comparisons(NamedTuple):
     """Comparisons as columns: two ids, counts for the first arm, and perhaps who came first and judged."""
 
     a: list[Any]
@@ -246,7 +246,7 @@ def from_comparisons(
     return SideInformation._of(side._store, names, None, evidence)
 
 
-def _warn(read: _Rows, n_counted: int, n_better: int, confidence: float) -> None:
+def _warn(read: _Comparisons, n_counted: int, n_better: int, confidence: float) -> None:
     """Warn where counts of one judge are lost, and where nothing is ordered."""
     n_rows = round(float(read.counts.sum()))
     if read.judge is not None:
@@ -278,7 +278,7 @@ def _warn(read: _Rows, n_counted: int, n_better: int, confidence: float) -> None
         )
 
 
-def _notes(read: _Rows, part: Ints, n_counted: int) -> tuple[str, ...]:
+def _notes(read: _Comparisons, part: Ints, n_counted: int) -> tuple[str, ...]:
     """Return what to know about the data."""
     notes = [f"better pairs say which mean reward is larger if {ASSUMPTION}"]
     if read.first is None:
@@ -314,7 +314,7 @@ def _table(rows: Any, columns: tuple[str, str, str]) -> dict[str, list[Any]]:
     return table_columns(rows, _WHAT)
 
 
-def _read(table: dict[str, list[Any]], columns: dict[str, str], first: str, judge: str) -> _Rows:
+def _read(table: dict[str, list[Any]], columns: dict[str, str], first: str, judge: str) -> _Comparisons:
     """Check the columns and return the comparisons."""
 
     def column(name: str) -> list[Any]:
@@ -350,7 +350,7 @@ def _read(table: dict[str, list[Any]], columns: dict[str, str], first: str, judg
     judges = table.get(judge)
     if judges is None and judge != "judge":
         column(judge)
-    return _Rows(firsts, seconds, counts, shown, judges)
+    return _Comparisons(firsts, seconds, counts, shown, judges)
 
 
 def _checked_counts(columns: list[list[Any]]) -> Floats:
@@ -388,7 +388,7 @@ def _which(one: Any, other: Any, word: Any, columns: dict[str, str], what: str, 
     )
 
 
-def _names(read: _Rows, arm_ids: Iterable[ArmId] | None) -> ArmNames:
+def _names(read: _Comparisons, arm_ids: Iterable[ArmId] | None) -> ArmNames:
     found = list(dict.fromkeys(arm for pair in zip(read.a, read.b, strict=True) for arm in pair))
     if arm_ids is None:
         ids = [int(arm) if isinstance(arm, np.integer) else arm for arm in found]
@@ -405,7 +405,7 @@ def _names(read: _Rows, arm_ids: Iterable[ArmId] | None) -> ArmNames:
     return ArmNames(len(ids), ids)
 
 
-def _counts(read: _Rows, names: ArmNames) -> tuple[Counts, int]:
+def _counts(read: _Comparisons, names: ArmNames) -> tuple[Counts, int]:
     """Return the comparisons by index; the same judge, pair and order share one comparison."""
     a = np.array([names.index(arm) for arm in read.a], np.int64)
     b = np.array([names.index(arm) for arm in read.b], np.int64)

@@ -93,7 +93,7 @@ def _check(request: Request) -> None:
         check_sizes(load_jester(request.jester), _setting(request))
 
 
-class _Group(NamedTuple):
+class _Training(NamedTuple):
     """A way to train: the share of the users, and alpha."""
 
     training: float
@@ -103,19 +103,19 @@ class _Group(NamedTuple):
         return f"{self.training:.0%} of users, alpha {self.alpha:g}"
 
 
-def _groups(tables: Tables, control: bool = False) -> list[_Group]:
+def _groups(tables: Tables, control: bool = False) -> list[_Training]:
     """Return the paper's ways to train, from less to more data, or only the control."""
     rows = tables["searches"]
     rows = rows[rows["control"] == control]
-    return sorted(_Group(*pair) for pair in set(zip(rows["training"], rows["alpha"], strict=True)))
+    return sorted(_Training(*pair) for pair in set(zip(rows["training"], rows["alpha"], strict=True)))
 
 
-def _ratings(tables: Tables, label: str, group: _Group) -> NDArray[np.float64]:
+def _ratings(tables: Tables, label: str, group: _Training) -> NDArray[np.float64]:
     """Return a policy's mean rating per user, split by split."""
     return values_at(tables["runs"], "rating", policy=label, **group._asdict())
 
 
-def _ahead(tables: Tables, first: str, second: str, group: _Group) -> Estimate:
+def _ahead(tables: Tables, first: str, second: str, group: _Training) -> Estimate:
     """Return how much more a policy earns than another, paired by split."""
     return mean_of(_ratings(tables, first, group) - _ratings(tables, second, group))
 
@@ -124,7 +124,7 @@ def _synthetic(tables: Tables) -> bool:
     return bool(tables["data"]["synthetic"].iloc[0])
 
 
-def _policies_by_group(tables: Tables) -> list[tuple[_Group, tuple[str, ...]]]:
+def _policies_by_group(tables: Tables) -> list[tuple[_Training, tuple[str, ...]]]:
     """Return all ways to train, each with the policies replayed on it."""
     paper, control = _groups(tables), _groups(tables, control=True)
     return [*((group, (*NAMED, *OTHERS)) for group in paper), *((group, INFORMED) for group in control)]
@@ -146,7 +146,11 @@ def _table(tables: Tables) -> pd.DataFrame:
 
 
 def _row(
-    what: str, group: _Group, values: NDArray[np.float64], estimate: Estimate, ahead: Estimate | None = None
+    what: str,
+    group: _Training,
+    values: NDArray[np.float64],
+    estimate: Estimate,
+    ahead: Estimate | None = None,
 ) -> dict[str, float | str]:
     gap = (math.nan,) * 3 if ahead is None else ahead
     return {
@@ -244,7 +248,7 @@ def _variation_checks(tables: Tables) -> Iterator[Check]:
             yield at_most(f"deviation of LSDT-PSI over that of {rival}, {group}", ratio, 1.0)
 
 
-def _gain(tables: Tables, label: str, less: _Group, more: _Group) -> Estimate:
+def _gain(tables: Tables, label: str, less: _Training, more: _Training) -> Estimate:
     return mean_of(_ratings(tables, label, more) - _ratings(tables, label, less))
 
 
@@ -286,7 +290,7 @@ def _discussion(tables: Tables) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _search_discussion(tables: Tables, group: _Group) -> str:
+def _search_discussion(tables: Tables, group: _Training) -> str:
     searches, shapes = tables["searches"], shapes_of(tables, *group)
     found = rows_at(searches, **group._asdict())
     epsilon, left = (number(found[column].mean()) for column in ("epsilon", "candidates"))
