@@ -24,7 +24,7 @@ from lsdt.service.pages.view import _line, _ticks
 from lsdt.service.plans import Plans, plan_text
 from lsdt.service.server import in_background
 from lsdt.service.settings import Settings
-from lsdt.service.stopping_forecast import StoppingForecasts, _Look, stopping_forecast
+from lsdt.service.stopping_forecast import StoppingForecasts, _Forecast, stopping_forecast
 from lsdt.storage import open_store
 from service.devtools import Browser
 
@@ -246,7 +246,7 @@ def test_a_look_that_compiles_does_not_put_off_the_next(monkeypatch):
     hosted, forecasts, look = (
         HostedExperiment(agent, store.find("x"), bytes(32)),
         StoppingForecasts(),
-        _Look(),
+        _Forecast(),
     )
     waits = []
     for _ in range(4):
