@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,10 @@ def interpreted(function: Any) -> Callable[..., Any]:
     return call
 
 
+@cache
 def compiled(function: Any) -> Callable[..., Any]:
     """Return a function that runs a kernel compiled."""
     if isinstance(function, jit.TieredFunction):
         return lambda *arguments: function.compile(arguments)
     (found,) = [dispatcher for seen, dispatcher in compiler._registered if seen is function]
-    return found
+    return compiler._njit(found.py_func)  # what is inlined cannot be called from Python

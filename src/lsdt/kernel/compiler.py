@@ -124,7 +124,9 @@ def _njit(function: Callable[..., object], forceinline: bool = False) -> Any:
     Until Numba has seen all that is assigned to a variable that begins as -1, the variable's type is that
     constant, and what is called with it would be compiled for the constant as well.
     """
-    options = {**_OPTIONS, "forceinline": forceinline}  # without it, Numba takes the caller's
+    # Numba takes the caller's options where there are none. What is inlined is never called from Python, so
+    # the code for that call, a tenth of all compilation, is left out.
+    options = {**_OPTIONS, "forceinline": forceinline, "no_cpython_wrapper": forceinline}
     dispatcher: Any = numba.njit(**options)(function)
     for_constants = dispatcher.get_call_template
 
