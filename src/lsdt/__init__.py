@@ -6,5 +6,5 @@ instant. Types that are only returned by calls live in subpackages, such as `lsd
 
 import lazy_loader
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
