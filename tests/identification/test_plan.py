@@ -41,6 +41,12 @@ def test_means_satisfy_all_relations_and_lie_in_the_box(between):
     assert len({tuple(row) for row in likely.means}) == 40
 
 
+def test_how_far_means_spread_follows_from_how_many_are_similar():
+    """Draws that filled [0, 1] had larger gaps than the problem, and a quarter of its tries."""
+    side = lsdt.problems.uniform(30, 0.1, 0.4, 0.1, "bernoulli", 0.5, 0.5).draw(1, 0).side
+    assert 0.2 < np.ptp(drawn(side).means, axis=1).mean() < 0.4
+
+
 def test_ranges_are_scaled_with_the_box():
     side = lsdt.SideInformation(3, ranges=[(0, 1, 0.01, 0.03), (1, 2, -0.02, 0.02)])
     likely = drawn(side, (0.0, 0.1))

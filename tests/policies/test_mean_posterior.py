@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 
 import lsdt
 from lsdt.policies import mean_posterior
-from lsdt.policies.mean_posterior import mean_prior, posterior_draws
+from lsdt.policies.mean_posterior import mean_prior, means_of_any_width, posterior_draws
+from lsdt.policies.parts.mean_draws_kernel import width_around
 from naive.mean_posterior import weighed_points
 
 CASES = {
@@ -115,3 +117,31 @@ def test_means_too_far_apart_at_first_are_squeezed_into_their_box():
             assert prior.draws.min() >= 0.0
             assert prior.draws.max() <= 1.0
     assert n_found == 8
+
+
+@pytest.mark.parametrize(("span", "n_arms", "widest"), [(0.5, 3, 1.0), (0.7, 40, 1.0), (2.0, 12, math.inf)])
+def test_the_width_of_a_box_has_the_density_of_the_means_in_it(span, n_arms, widest):
+    """K uniform means in a box of width w, of which all widths are alike: added up over a fine grid."""
+    far = min(widest, 400.0 * span)
+    widths = np.geomspace(span, far, 200_001)
+    middles = 0.5 * (widths[1:] + widths[:-1])
+    mass = np.cumsum(np.diff(widths) * (middles - span) / (middles / span) ** n_arms)
+    for share in (0.05, 0.3, 0.5, 0.8):
+        at = width_around(span, n_arms, widest, 1.0 - share)  # a large width is a small share of it
+        assert abs(np.interp(at, widths[1:], mass / mass[-1]) - share) < 2e-3
+
+
+def test_of_draws_with_their_width_the_truth_is_one():
+    """Means from boxes of any width: how many draws spread less is uniform (Talts et al., 2018)."""
+    rng, places = np.random.default_rng(4), []
+    while len(places) < 120:
+        width = rng.uniform()
+        means = width * rng.uniform(size=8) + rng.uniform(0.0, 1.0 - width)
+        side = lsdt.from_means(means, epsilon=0.15)
+        draws = means_of_any_width(side, True, np.arange(8), 19)
+        if draws is None:  # all are similar, or all dissimilar
+            continue
+        assert 0.0 <= draws.min() <= draws.max() <= 1.0
+        places.append(int((np.ptp(draws, axis=1) < np.ptp(means)).sum()))
+    counts = np.bincount(np.array(places) // 5, minlength=4)
+    assert scipy.stats.chisquare(counts).pvalue > 1e-3

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.identification.inquiry import Inquiry
 from lsdt.kernel import Purpose, RunTotals, Setting, new_stream
-from lsdt.policies import mean_prior
+from lsdt.policies import mean_prior, means_of_any_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,12 +42,19 @@ class LikelyMeans(NamedTuple):
 def likely_means(
     found: CandidateSet, law: Rewards, between: tuple[float, float] | None, runs: int, seed: int
 ) -> LikelyMeans:
-    """Draw mean vectors from all that the relations allow; of the candidates alone if there are many arms."""
+    """Draw mean vectors from all that the relations allow; of the candidates alone if there are many arms.
+
+    If it is not said where means lie, the numbers of similar and of dissimilar pairs say how far they spread.
+    Draws that filled [0, 1] would have larger gaps than most problems, and plans would be too optimistic.
+    """
     side, rng = found.side, np.random.default_rng([seed, 1])
     arms = np.arange(side.n_arms) if side.n_arms <= _MOST_ARMS else np.sort(found.arms)
     bounded = law.model.family == "bernoulli"
     low, high = (0.0, 1.0) if between is None else between
     has_box = bounded or between is not None
+    means = means_of_any_width(side, bounded, arms, runs) if between is None else None
+    if means is not None:
+        return LikelyMeans(arms, means)
     prior = mean_prior(side, has_box, arms, high - low)
     if prior is not None:
         draws = prior.draws[rng.permutation(len(prior.draws))[np.arange(runs) % len(prior.draws)]]

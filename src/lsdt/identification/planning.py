@@ -147,8 +147,8 @@ def plan(
     """Say before the first try how long it will take, what it will cost, and what would help most.
 
     Means are drawn from all that the relations allow, and experiments are played on them: `identify` until
-    the best arm is known, a policy for every horizon. What is said holds for means like these. If yours are
-    not spread over the whole scale, as click rates are not, say where they lie: `means_between`.
+    the best arm is known, a policy for every horizon. What is said holds for means like these. If you know
+    where yours lie, as with click rates, say so: `means_between`.
 
     Parameters
     ----------
@@ -171,8 +171,9 @@ def plan(
         How many more pairs, and how many tries instead, are compared; 0 for neither. Pairs are those that an
         `Inquiry` would ask about, and need an epsilon.
     means_between : pair of float, optional
-        The lowest and the highest mean that are possible. By default 0 and 1 for rewards between these, else
-        as far apart as it takes for as many pairs to be similar as are.
+        The lowest and the highest mean that are possible. By default, how far means spread is taken from how
+        many pairs are similar and how many are not. If only one of these is known, means of rewards between 0
+        and 1 spread over all of it, others as far as it takes for as many pairs to be similar as are.
     runs : int
         How many mean vectors are drawn.
     seed : int

@@ -2,6 +2,7 @@ from .always import ALWAYS as ALWAYS, Always as Always, constant as constant
 from .mean_posterior import (
     MeanPrior as MeanPrior,
     mean_prior as mean_prior,
+    means_of_any_width as means_of_any_width,
     posterior_draws as posterior_draws,
 )
 from .offline import (

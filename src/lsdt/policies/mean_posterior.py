@@ -29,7 +29,7 @@ from lsdt.policies.parts.mean_draws import (
     relations_of,
     size_of,
 )
-from lsdt.policies.parts.mean_draws_kernel import RewardEvidence, repair
+from lsdt.policies.parts.mean_draws_kernel import RewardEvidence, draw_width_too, repair
 from lsdt.side_information import SideInformation, subset
 
 if TYPE_CHECKING:
@@ -97,6 +97,47 @@ def mean_prior(
     True
     """
     members = np.arange(side.n_arms) if arms is None else arms
+    start = _start_of(side, bounded, members, scale)
+    if start is None:
+        return None
+    n_arms, relations = len(members), start.relations
+    draws = np.empty((min(max(_ENTRIES // n_arms, _FEWEST_DRAWS), _MOST_DRAWS), n_arms))
+    kept, stream = np.arange(n_arms), new_stream(_SEED)
+    draw_from(start.x, start.width, start.side, relations, start.size, _PRIOR_SWEEPS, kept, draws, stream)
+    return MeanPrior(members, draws, start.width, relations, bounded, start.has_sizes)
+
+
+def means_of_any_width(
+    side: SideInformation, bounded: bool, arms: NDArray[np.int64], n_draws: int
+) -> Floats | None:
+    """Return draws of mean vectors, a row each, where it is unknown how far the means spread.
+
+    `mean_prior` takes the width of the box for given, and its draws fill the box. Here the width is drawn
+    too: all are alike before the relations are known. None as there, and where relations say nothing of the
+    width: it takes three arms, and both similar and dissimilar pairs.
+    """
+    start = _start_of(side, bounded, arms, 1.0)
+    if start is None or len(arms) < 3 or not (start.side.n_similar and start.side.n_dissimilar):
+        return None
+    draws, widest = np.empty((n_draws, len(arms))), 1.0 if bounded else math.inf
+    draw_width_too(start.x, start.width, widest, start.relations, _PRIOR_SWEEPS, draws, new_stream(_SEED))
+    return draws
+
+
+class _Start(NamedTuple):
+    """Means that satisfy all relations, and what it takes to draw others."""
+
+    x: Floats
+    width: float
+    side: SideInformation
+    relations: DrawnRelations
+    size: float
+    has_sizes: bool
+
+
+def _start_of(
+    side: SideInformation, bounded: bool, members: NDArray[np.int64], scale: float
+) -> _Start | None:
     some = subset(side, members)
     size, has_sizes = size_of(some), True
     if size is None and some.ranges is not None:
@@ -113,13 +154,8 @@ def mean_prior(
         relations = relations._replace(
             low=relations.low / scale, high=relations.high / scale, apart=relations.apart / scale
         )
-    start = _start(some, relations, size, bounded)
-    if start is None:
-        return None
-    (x, width), n_arms = start, len(members)
-    draws = np.empty((min(max(_ENTRIES // n_arms, _FEWEST_DRAWS), _MOST_DRAWS), n_arms))
-    draw_from(x, width, some, relations, size, _PRIOR_SWEEPS, np.arange(n_arms), draws, new_stream(_SEED))
-    return MeanPrior(members, draws, width, relations, bounded, has_sizes)
+    found = _start(some, relations, size, bounded)
+    return None if found is None else _Start(*found, some, relations, size, has_sizes)
 
 
 def _start(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel import Array, compiled, inlined, safe_exp, safe_log, uniform
+from lsdt.kernel import Array, compiled, inlined, safe_exp, safe_log, safe_pow, uniform
 
 if TYPE_CHECKING:
     from lsdt.kernel import FixedReals, FixedWholes
@@ -22,6 +22,7 @@ _TRIES = 8  # places that an arm without a free one is tried at
 _JUST = 1.0 + 1e-9  # dissimilar arms are put apart by a hair more than they must be
 _NEAR = 0.1  # how far a small move takes a component, as a share of the box
 _TINY = 1e-300  # logarithms of 0 would be infinite
+_BISECTIONS = 50
 
 
 class DrawnRelations(NamedTuple):
@@ -457,3 +458,64 @@ def draw_means(
             x[arm] = (low + high - x[arm] if over else x[arm]) + shift
         for at in range(len(kept)):
             draws[number, at] = x[kept[at]]
+
+
+@compiled
+def draw_width_too(
+    x: Array, width: float, widest: float, relations: DrawnRelations, sweeps: int, draws: Array, stream: Array
+) -> None:
+    """Fill `draws` as `draw_means` does, where it is unknown how wide the box is that means lie in.
+
+    All widths up to `widest` are alike before the relations are known. K means in a box of width w have the
+    density ``w**-K``, so a box far wider than the relations need is unlikely. After every sweep the width is
+    drawn anew. If there is a `widest`, the box lies anywhere between 0 and that.
+    """
+    room, y, n_components = np.empty(2 * len(x)), np.empty(len(x)), len(relations.turns)
+    nothing = RewardEvidence(np.zeros(0), np.zeros(0), False)
+    turns = True
+    for which in range(n_components):
+        turns = turns and relations.turns[which] == 1
+    for number in range(len(draws)):
+        for _ in range(sweeps if number > 0 else 20 * sweeps):
+            for arm in range(len(x)):
+                place = free_place(x, arm, 0.0, width, relations, room, stream)
+                if place == place:
+                    x[arm] = place
+            if n_components > 1:
+                move_components(x, y, n_components, 0.0, width, relations, 0.0, nothing, stream)
+            low, high = x.min(), x.max()
+            width = width_around(high - low, len(x), widest, uniform(stream))
+            shift = uniform(stream) * (width - (high - low)) - low
+            for arm in range(len(x)):
+                x[arm] += shift
+        low, high = x.min(), x.max()
+        over, floor = turns and uniform(stream) < 0.5, 0.0
+        if widest < math.inf:
+            floor = uniform(stream) * (widest - width)
+        for arm in range(len(x)):
+            draws[number, arm] = floor + (low + high - x[arm] if over else x[arm])
+
+
+@compiled
+def width_around(span: float, n_arms: int, widest: float, share: float) -> float:
+    """Return a quantile of the width of the box, given how far apart the means in it are, of three at least.
+
+    Its density is as ``(w - span) / w**K``: means may be anywhere in the box as a whole. So ``v = span / w``
+    has a beta law with K - 2 and 2, cut off where w is `widest`.
+    """
+    least = span / widest
+    low, high, below = least, 1.0, _beta_below(least, n_arms)
+    target = below + share * (1.0 - below)
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (low + high)
+        if _beta_below(middle, n_arms) < target:
+            low = middle
+        else:
+            high = middle
+    return min(span / max(high, _TINY), widest)
+
+
+@inlined
+def _beta_below(v: float, n_arms: int) -> float:
+    """Return how probable it is that a beta number with the shapes K - 2 and 2 is below v."""
+    return safe_pow(v, n_arms - 2.0) * (n_arms - 1.0 - (n_arms - 2.0) * v)
