@@ -480,9 +480,9 @@ export interface ExperimentList {
 }
 
 /**
- * What becomes of decisions that nobody tells the reward of.
+ * What happens to decisions whose reward is never told.
  *
- * They are closed so many seconds after they were asked for, with this reward, or without any.
+ * They are closed this many seconds after they were asked for, with this reward, or without any.
  */
 export interface Expiry {
   after: number;
@@ -548,7 +548,7 @@ export interface LiftedArm {
 }
 
 /**
- * An arm: plays and mean of what was told, what the policy thinks of it, where it stands, its title.
+ * An arm: plays and mean of told rewards, its score in the policy, its status, its title.
  *
  * `estimate` is its posterior mean by relations and the rewards of all arms, with a 95% interval.
  */
@@ -657,7 +657,7 @@ export interface NewWebhook {
   events?: string[] | null | undefined;
 }
 
-/** A reward that nobody asked for. */
+/** A reward without an ask. */
 export interface Observation {
   arm: ArmId;
   reward: number;
@@ -953,7 +953,7 @@ export class Lsdt extends Transport {
     return this.json<TellResponse>({ method: "POST", path: "/v1/experiments/{name}/tell", values: [name], body, repeat: "harmless" }, options);
   }
 
-  /** Tell rewards that nobody asked for. */
+  /** Tell rewards without an ask. */
   observe(name: string, body: ObserveRequest, options?: CallOptions): Promise<ObserveResponse> {
     return this.json<ObserveResponse>({ method: "POST", path: "/v1/experiments/{name}/observe", values: [name], body, repeat: "keyed" }, options);
   }

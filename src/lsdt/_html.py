@@ -181,7 +181,7 @@ def fold(summary: object, *parts: Html) -> Html:
 
 
 def name_list(labels: Iterable[object], n_names: int) -> Html:
-    """Return the first of `n_names` names, each in a frame; `labels` need not contain the others."""
+    """Return the first few of `n_names` names, framed, and how many follow; `labels` may end after them."""
     few: list[str] = []
     for label in labels:
         if len(few) == MOST_NAMES:

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import ArmId
     from lsdt.storage import Entry, Lease, Store
 
-# Of one ask: so many decisions took 17 s (ucb1, 100 arms), so more is most likely a typing error.
+# Decisions of one ask: this many took 17 s (ucb1, 100 arms), so more is most likely a typing error.
 _MOST_AT_ONCE = 10**6
 # To estimate a propensity, whose standard error is then at most 0.016; they took 2 ms (ts, 100 arms).
 _DRAWS = 1_000
@@ -939,8 +939,8 @@ class Agent:
         decision : Decision or int
             What `ask` returned, or its number.
         most : int, optional
-            Close at most so many, those that were asked for first. A program that must not be held up for
-            long calls it until it returns fewer.
+            Close at most this many, the oldest first. A program that must not be held up for long calls it
+            until it returns fewer.
         """
         number, _ = decision_key(decision)
         with self._changing():
@@ -954,7 +954,7 @@ class Agent:
         return list(islice((number for number in numbers if number not in closing), limit))
 
     def expire(self, older_than: float, reward: float | None = None, *, most: int | None = None) -> int:
-        """Close the decisions that were asked for longer ago than so many seconds; return how many.
+        """Close the decisions that are older than this many seconds, and return how many there were.
 
         Parameters
         ----------
@@ -964,7 +964,7 @@ class Agent:
             What to learn for each, such as 0 for "was not clicked"; by default nothing, as `cancel` does,
             which is right only if what was never told does not depend on its reward.
         most : int, optional
-            Close at most so many, those that were asked for first.
+            Close at most this many, the oldest first.
         """
         value = None if reward is None else checked_reward(reward, self.rewards)
         limit = now() - round(1e6 * checked_age(older_than, "older_than"))
@@ -1356,7 +1356,7 @@ class Agent:
     # ---------------------------------------------------------------- what was learned
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per arm: id, plays, mean, what the policy thinks of it, status, prior, estimate.
+        """Return a row per arm: id, plays, mean, the policy's score, status, prior, estimate.
 
         ``mean`` is that of the arm's own rewards. ``estimate``, ``low`` and ``high`` are what `best` says of
         it: the posterior mean by relations and the rewards of all arms, and a 95% interval. Plays and means
@@ -1371,7 +1371,7 @@ class Agent:
     def best(self, n_runners_up: int = 3, *, top: int | None = None) -> Recommendation | TopRecommendation:
         """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up.
 
-        With `top`, return so many arms, and how likely they are the best ones together.
+        With `top`, return that many arms, and the probability that together they are the best.
 
         Estimates rest on relations and the rewards of all arms together. Other threads may ask and tell
         meanwhile; what they tell does not count. See docs/handbook/live.md.
@@ -1578,9 +1578,9 @@ class Agent:
         """Go on with other side information: more relations, more arms, or others. What was learned stays.
 
         Arms are known by their ids (without ids, by their numbers). Those that are missing in `side` retire:
-        what they paid stays known, and so do their relations, unless these would keep arms out that may be
-        the best of those that are left. Arms that had retired stay so until `reinstate`. Candidates are found
-        again; the answer says what changed. Pending decisions stay pending. The log keeps `reason`, and `by`,
+        what they paid stays known, and so do their relations, unless these exclude an arm that may be the
+        best of the rest. Arms that had retired stay so until `reinstate`. Candidates are found again; the
+        answer says what changed. Pending decisions stay pending. The log keeps `reason`, and `by`,
         who did it.
         """
         with self._lock:
@@ -1688,7 +1688,7 @@ class Agent:
             Whether a call waits until the disk has it (``'full'``), or only until the operating system has:
             faster, and safe against the death of the process, not of the machine.
         snapshot_every : int
-            Take a snapshot after so many events, so that opening is fast; 0 for never.
+            Take a snapshot after this many events, so that opening is fast; 0 for never.
         **options
             Those of `Agent`: policy, epsilon, rewards, horizon, seed, prior, prior_weight, forget, floor,
             holdout, replace_within, sticky, tolerance. The prior is learned when the agent is new, and not

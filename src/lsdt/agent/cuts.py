@@ -17,18 +17,19 @@ if TYPE_CHECKING:
 # evidence among more places.
 CUTS = 16
 _BITS = 4  # CUTS = 2**_BITS
-# After a count of so many bits there is a cut if none of these bits is set; never before the 16th reward.
+# By the number of bits of a count: there is a cut after it if none of these bits is set. No cut comes before
+# the 16th reward.
 BELOW_CUT = [-1] * (_BITS + 1) + [(1 << bits) - 1 for bits in range(64)]
 
 
 def octaves(places: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the octave of each place, from 0; below 0 for places before the first cut."""
+    """Return the octave of each position, from 0; below 0 before the first cut."""
     found: NDArray[np.int64] = np.frexp(places.astype(np.float64))[1].astype(np.int64) - _BITS - 1
     return found
 
 
 def n_cuts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many cuts lie within so many rewards."""
+    """Return how many cuts lie within this many rewards."""
     octave = np.maximum(octaves(counts), 0)
     return np.where(counts < CUTS, 0, CUTS * octave + (counts >> octave) - CUTS + 1)
 

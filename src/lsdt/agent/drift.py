@@ -136,8 +136,8 @@ def cut_evidence(
 ) -> NDArray[np.float64]:
     """Return, for each cut, the logarithm of its weight and of the evidence that the mean changed there.
 
-    A cut is after so many rewards of an arm, `places`; up to it they come to `kept`, and all `counts` of them
-    to `totals`.
+    A cut lies after `places` rewards of an arm, which add up to `kept`; all its `counts` rewards add up to
+    `totals`.
     """
     octave = octaves(places)
     weights = -np.log(CUTS * (octave + 1.0) * (octave + 2.0))

@@ -1,7 +1,7 @@
 """Continue an agent with other side information.
 
-`prepare` finds out what the agent would become, or why it cannot; `extension_event` is what goes into the
-log, and `apply_extension` makes the new learner of it again.
+`prepare` finds out what the change would lead to, or why it is impossible; `extension_event` makes the event
+for the log, and `apply_extension` makes the new learner from that event.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class Journal:
         return learner.next_number
 
     def reserve_numbers(self, n: int) -> None:
-        """Make sure that there are numbers for `n` decisions."""
+        """Make sure that numbers for `n` decisions are reserved."""
 
     def accept(self, learner: Learner, event: Event, after: Learner | None = None) -> Learner:
         """Accept an event, and return the learner after it (`after`, if already known)."""
@@ -134,7 +134,7 @@ class LocalJournal(Journal):
     lease : Lease
         The exclusive right to write.
     snapshot_every : int
-        Take a snapshot after so many events; 0 for never.
+        Take a snapshot after this many events; 0 for never.
     """
 
     def __init__(self, lease: Lease, snapshot_every: int) -> None:
@@ -209,7 +209,7 @@ class SharedJournal(Journal):
     cursor : LogCursor
         How far the log was read.
     snapshot_every : int
-        Take a snapshot after so many events; 0 for never.
+        Take a snapshot after this many events; 0 for never.
     lease : Lease, optional
         The right to write; without one, the log is only followed.
     """

@@ -303,7 +303,7 @@ class Learner:
         flags : array of bool, optional
             Which of the policy's arms may be played.
         n_draws : int
-            Estimate the probability of the choice, for policies that draw, from so many draws (0: do not).
+            Estimate the probability of the choice, for policies that draw, from this many draws (0: do not).
         everything : array of bool, optional
             Which of all arms may be played, those that the policy does not play included. For floors.
         unit : bytes, optional
@@ -395,7 +395,7 @@ class Learner:
     def _state_ahead(self) -> Packed:
         """Return a state that has learned the means so far of what is pending.
 
-        It is built once, learns every new ask, and is rebuilt after so many tells: after each while few
+        It is built once, learns every new ask, and is rebuilt after some tells: after each while few
         decisions are pending, after one in sixteen of those pending otherwise, and less often where the state
         is so large that a copy takes long. Until then those rewards count as the means they were taken for.
         When it is rebuilt depends only on the events, so that a restored agent chooses the same. That is why
@@ -1020,7 +1020,7 @@ class Learner:
                 rewards = sums[arms] / counts[arms]
             self.player.entries.teach(*self.player.packed, numbers, _PRIOR, arms, rewards)
 
-    # ---------------------------------------------------------------- what the policy thinks
+    # ---------------------------------------------------------------- scores
 
     def scores(self) -> NDArray[np.float64]:
         """Return the policy's score of every arm; NaN for arms that it does not play."""

@@ -64,7 +64,7 @@ class Standing(NamedTuple):
         How many rewards of every arm are known, their sums and those of their squares; those known before
         included, and what is left of those that fade.
     scores : array or None
-        What the policy thinks of every arm, if that is not its mean: where tails are heavy.
+        The policy's score of every arm, where that is not its mean: for heavy tails.
     pending : array
         How many decisions of every arm have no reward yet; none for unbounded rewards, of which nothing can
         be said before they are told.

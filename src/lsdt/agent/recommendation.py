@@ -248,7 +248,7 @@ def top_recommendation(agent: Held, top: int) -> TopRecommendation:
         standing = standing_of(learner)
         plays, n_told = learner.counts.copy(), learner.n_told
     n_alive = len(standing.alive)
-    checked_whole(top, "top", 1, n_alive, ": the agent plays on so many arms")
+    checked_whole(top, "top", 1, n_alive, ", the number of arms in play")
     found = posterior_of(learner, standing)
     order = _by_mean(standing, found)
     with agent.held():

@@ -160,7 +160,7 @@ def _least_apart(
     n_low: NDArray[np.float64],
     apart: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the least divergence from coins of which the first mean is exactly so much above the second."""
+    """Return the least divergence from coins of which the first mean exceeds the second by just this much."""
     from scipy.special import rel_entr
 
     possible, epsilon = np.abs(apart) < 1.0, np.clip(apart, -1.0, 1.0)

@@ -97,7 +97,7 @@ def candidate_set(
         - ``'exact'``: in addition, decide every remaining arm by search, for up to 1,000 arms, partial or
           complete; ``notes`` say how many are undecided, if any.
     top : int
-        Find the arms that can be among the best so many: an arm is out when at least `top` arms lie strictly
+        Find the arms that can be among the best `top`: an arm is out when at least `top` arms lie strictly
         above it in every assignment of means. ``'auto'``, ``'paper'``, ``'order'``, ``'anchors'``,
         ``'triangles'`` and ``'propagation'`` take more than 1. The other methods, pairs in an engine,
         `n_jobs` and ``max_wrong='auto'`` refuse it.

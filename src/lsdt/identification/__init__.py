@@ -1,7 +1,7 @@
 """Which arm is the best, and when that is known.
 
 `identify` plays until the best arm is known or the budget is used up; `race` does so on common examples.
-`identify_many` does so many times on a problem, also by the published rules in `rules/`, and compares.
+`identify_many` does so in many runs of a problem, also by the published rules in `rules/`, and compares.
 `next_pairs` chooses pairs of arms to ask about; an `Inquiry` also takes the answers and chooses the next
 pairs. `judges/` is for answers that say which arm is better and may be wrong, `questions/` for answers that
 are facts.

@@ -77,7 +77,7 @@ def likely_means(
 def played_out(
     rule: StoppingRule, likely: LikelyMeans, delta: float, most: int, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Let ``'identify'`` play each mean vector until the best arm is known, or for so many tries.
+    """Let ``'identify'`` play each mean vector until the best arm is known, or for at most `most` tries.
 
     Returns the tries of every run, and how many arms could then still be the best.
     """
@@ -122,7 +122,7 @@ def regret_of(
 
 
 def left_with_pairs(side: SideInformation, likely: LikelyMeans, n_pairs: int) -> NDArray[np.int64]:
-    """Return for each mean vector how many candidates are left if so many of the best next pairs are known.
+    """Return for each mean vector how many candidates are left once the `n_pairs` best next pairs are known.
 
     Which pair is the next depends on the answers so far, but for a tenth of the pairs at a time.
     """

@@ -68,7 +68,7 @@ class Plan(NamedTuple):
     rounds : DataFrame
         For every horizon: ``regret`` (mean), ``low``, ``high`` (90% of the runs lie between them),
         ``without`` (the regret of a policy that ignores the relations), and ``tolerance``, the least one that
-        so many tries establish with a probability of 90%; NaN if none of those in `tolerances`.
+        this many tries establish with a probability of 90%; NaN if none of those in `tolerances`.
     learning : DataFrame
         What ``more`` pairs or tries would tell: how many ``arms`` could then still be the best, on average,
         and how probable it is that the best one is then ``known``.
@@ -165,8 +165,8 @@ def plan(
     policy : str or Policy
         The policy whose regret is estimated; by default the one that an agent would use.
     horizons : list of int
-        The numbers of rounds for which regret is estimated. They are also budgets: which tolerance do so many
-        tries establish?
+        The numbers of rounds for which regret is estimated. They are also budgets: which tolerance does this
+        many tries establish?
     n_pairs : int
         How many more pairs, and how many tries instead, are compared; 0 for neither. Pairs are those that an
         `Inquiry` would ask about, and need an epsilon.

@@ -102,7 +102,7 @@ class TopIdentification(NamedTuple):
 def top_answer(
     agent: Agent, found: TopStopping, delta: float | None, tries: int, instance: Instance | None
 ) -> TopIdentification:
-    """Return what was found after so many tries."""
+    """Return what was found after this many tries."""
     gap, missed = None, None
     if instance is not None:
         means = instance.means

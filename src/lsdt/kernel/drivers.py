@@ -80,7 +80,7 @@ def count_ask(state: Any, arm: int, allowed: Allowed, stream: Array) -> None:
 
 
 def score_arm(state: Any, arm: int) -> float:
-    """Return what the policy of this state thinks of an arm: its index, or the mean of its posterior."""
+    """Return the score that the policy of this state gives an arm: its index, or its posterior mean."""
     return RULES[type(state)].score(state, arm)
 
 
@@ -168,7 +168,7 @@ class Entries(NamedTuple):
     count none; ``teach(buffer, offsets, rounds, purpose, arms, rewards)`` learns rewards one after the other.
     For studies: ``play(buffer, offsets, flags, setting, totals, rounds)``, and ``replay(buffer, offsets,
     flags, replay_log, trace, rounds)`` on a log, with a flag for every arm. For agents: ``count_choices``
-    draws choices on a copy, ``scores`` says what the policy thinks of every arm.
+    draws choices on a copy, ``scores`` returns the policy's score of every arm.
     """
 
     select: Callable[[Array, Array, int, bool, Array], int]

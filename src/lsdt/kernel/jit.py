@@ -53,8 +53,8 @@ _SHORT_SECONDS = 0.001
 # interpreting one before it is compiled, so that no more than half of the time is ever wasted.
 COMPILE_SECONDS = 2.0
 
-# On a busy machine the process that compiles beside may hardly run. After so many times as long there is
-# nothing to gain by interpreting any further.
+# On a busy machine the process that compiles may hardly get to run. After this many times the expected wait,
+# nothing is gained by interpreting any further.
 _PATIENCE = 5.0
 
 # What it costs to import Numba, by the same rule: that much time may go into interpreting all entries before
@@ -123,7 +123,7 @@ def compiling_is(allowed: bool) -> Iterator[None]:
 
 @contextmanager
 def compile_ahead(rounds: int) -> Iterator[None]:
-    """Compile at once what is called in this block, if so many rounds will be played that it pays."""
+    """Compile at once what is called in this block, if enough rounds will be played for that to pay."""
     before = _THREAD.at_once
     _THREAD.at_once = before or rounds >= _ROUNDS_WORTH_COMPILING
     try:
@@ -293,7 +293,7 @@ class TieredFunction:
         return self.name.startswith("lsdt.")
 
     def _finds_code(self, seconds: float) -> bool:
-        """Whether code is on disk, if it is time to look for it before a call that takes so long."""
+        """Whether code is on disk, if it is time to look for it before a call that takes this long."""
         if self.spent + seconds < self._next_look:
             return False
         self._next_look = self.spent + _LOOK_SECONDS

@@ -41,7 +41,7 @@ def _compiled_high_word(a: Any, b: Any) -> Callable[..., Any]:
 
 
 def _view(context: Any, builder: Any, view_type: Any, first: Any, length: Any) -> Any:
-    """Write the code that makes an array of so many numbers from a place on."""
+    """Emit code for an array of `length` numbers that begins at address `first`."""
     view = make_array(view_type)(context, builder)  # type: ignore[no-untyped-call]
     size = context.get_constant(types.intp, 1 if view_type.dtype is types.boolean else 8)
     populate_array(  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""A few of many values, evenly spread."""
+"""Evenly spread samples of an array."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def evenly_spread(values: NDArray[Scalar], most: int) -> NDArray[Scalar]:
-    """Return at most so many of the values, evenly spread over their places, the first and the last included.
+    """Return at most `most` of the values, at evenly spread positions that include the first and the last.
 
     Examples
     --------

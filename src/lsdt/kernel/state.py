@@ -156,7 +156,7 @@ def _made_of(state_class: type, values: Iterator[Any]) -> Any:
 def check_values(state: Any, state_class: type, whole: str = "") -> None:
     """Refuse a state that does not hold what its class declares; `pack` would cut fractions off.
 
-    `whole` says of which field it is the value, where it is nested in another.
+    `whole` names the field that holds this state, if it is nested in another one.
     """
     if not isinstance(state, state_class):
         place = f" for {whole}" if whole else ""

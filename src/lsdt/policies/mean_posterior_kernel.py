@@ -101,7 +101,7 @@ def _shift_component(
 def _trade_places(
     x: Array, n_tries: int, relations: DrawnRelations, heat: float, evidence: RewardEvidence, stream: Array
 ) -> None:
-    """Let two arms trade their places, so many times: by itself neither would get past the other."""
+    """Try `n_tries` times to swap two arms; moved one at a time, neither would get past the other."""
     n_arms = len(x)
     for _ in range(n_tries):
         one, other = int(uniform(stream) * n_arms), int(uniform(stream) * n_arms)
@@ -126,7 +126,7 @@ def move_all(
     sweeps: int,
     stream: Array,
 ) -> Array:
-    """Move every draw, so many times each of its arms, and return the log-density of each by the evidence.
+    """Move every arm of every draw `sweeps` times, and return the log-density of each draw by the evidence.
 
     All of them satisfy all relations, before and after. A draw lies in a box that begins at its floor. Where
     the box `floats`, the floor is drawn too: flat, as far as all means are in the box.

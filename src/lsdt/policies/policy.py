@@ -349,7 +349,7 @@ class Policy:
         return ReadyPolicy(player, arms, perf_counter() - started - compilation.seconds + saved, remark)
 
     def player_on(self, n_arms: int, rewards: RewardModel, horizon: int | None, key: Array) -> Player:
-        """Return a player for the first round on so many arms, of a policy that knows no more of them."""
+        """Return a player for the first round on `n_arms` arms, if nothing else is known about them."""
         declared = self._specification
         situation = Situation(SideInformation(n_arms), rewards, horizon)
         situation.require(declared.needs, self.label)

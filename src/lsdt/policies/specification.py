@@ -118,13 +118,13 @@ class Specification:
     offline : {'', 'paper', 'propagation'}
         The offline step it starts with by itself: none, the paper's, or propagation.
     asked : callable, optional
-        ``asked(state, arm, allowed, stream)``: what having been asked moves, such as turns, epochs and
+        ``asked(state, arm, allowed, stream)``: what an ask changes, such as turns, epochs and
         counters. It is called once for every ask, after `select` has chosen `arm`, with the same `allowed`
         and a stream that yields the same numbers. An agent that is restored from a log calls it for every
         ask in the log, without `select`. With decisions pending, an agent chooses on a copy of the state
         that runs ahead, and counts the ask in both: `arm` is then not always what `select` says of `state`.
     score : callable, optional
-        ``score(state, arm) -> float``: what it thinks of an arm, for people to look at.
+        ``score(state, arm) -> float``: its score of an arm, such as an index, for people to look at.
     score_name : str
         What the score is.
     randomised : bool
@@ -138,11 +138,11 @@ class Specification:
     why_no_prior : str
         Why it cannot start with known rewards; empty where it can.
     minimises_regret : bool
-        Whether it is made to lose little; contests of regret leave out what is made for something else.
+        Whether it is made to lose little; contests of regret leave out policies made for something else.
     fill : callable, optional
         ``fill(state, counts, sums)``: puts what the arms have paid into a state before its first round, as
         counts and sums that need not be whole. It is plain NumPy, and how a policy forgets: old rewards count
-        less, and the state is made anew. None where having learned one by one matters.
+        less, and a new state is made. None where having learned one by one matters.
     remark : callable, optional
         ``remark(state) -> str``: what users should know of how it plays here, told by the state before its
         first round, such as that something was left out because there are too many arms; else nothing.

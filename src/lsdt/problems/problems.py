@@ -31,7 +31,7 @@ from lsdt.side_information import SideInformation, from_means
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_MOST_DRAWS = 10_000  # of means until their graph is connected; after so many it hardly ever will be
+_MOST_DRAWS = 10_000  # of means until their graph is connected; after this many it hardly ever will be
 _MOST_CHECKED = 2_000  # arms; with more, comparing all pairs with the means would take too long
 _TOLERANCE = 1e-9  # as in `lsdt.from_means`
 _MOST_RELATIONS = 2**31  # in all; their pairs alone would take 8 GiB

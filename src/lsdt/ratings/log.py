@@ -355,8 +355,8 @@ def read_log(
         Items with fewer ratings are left out, and users who rated no others. Pairs of fewer items have
         shorter intervals in `lsdt.from_ratings`.
     top : int, optional
-        Keep only so many items, those with the most ratings; of several with as many, the first ids. The
-        scale stays that of all ratings.
+        Keep only this many items, those with the most ratings; among equals, the first ids. The scale stays
+        that of all ratings.
     time : str or int, optional
         The column of times: numbers, dates, or text in ISO form (``2024-05-01 12:30:00``). The log keeps
         them, and ``duplicates='last'`` means the latest.

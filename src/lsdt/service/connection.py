@@ -38,7 +38,7 @@ _HEAD_END = b"\r\n\r\n"
 # Requests of one connection that wait for those before them. Without a limit, a client that did not wait for
 # answers made memory grow by hundreds of MiB in seconds (docs/reliability.md).
 _MOST_BEHIND = 100
-_GO_ON = (b"upgrade", b"http2-settings")  # what asks for another protocol, which there is not
+_GO_ON = (b"upgrade", b"http2-settings")  # headers that ask for another protocol, which is not offered
 
 
 def _length_of(headers: list[tuple[bytes, bytes]]) -> int:
@@ -107,7 +107,7 @@ class _Flow(FlowControl):
 
 
 class _TooManyBehind(Exception):
-    """So many requests wait on one connection that it is read no further."""
+    """Too many requests wait on one connection: it is read no further."""
 
 
 class DecisionConnection(HttpToolsProtocol):

@@ -25,7 +25,7 @@ _BATCH = 5_000  # events read at a time: about half a megabyte of JSON
 
 
 def entries(store: Store, name: str, after: int, limit: int | None) -> Iterator[Sequence[Entry]]:
-    """Yield at most so many events behind a position, in batches: those that nothing can precede any more."""
+    """Yield up to `limit` events after a position, in batches: those that nothing can precede any more."""
     left = limit
     size = _BATCH if limit is None else min(_BATCH, max(1, limit))
     for batch in store.read(name, after, settled=True, batch=size):

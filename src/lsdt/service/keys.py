@@ -155,7 +155,7 @@ class KeyRing:
             raise InvalidFile(f"the keys of {self._store.url} cannot be read: {error}") from None
 
     def move(self, store: Store) -> None:
-        """Look into another store from now on, which has the same keys."""
+        """Use another store, which holds the same keys, from now on."""
         self._store = store
 
     def __len__(self) -> int:
@@ -185,7 +185,7 @@ class KeyRing:
 
 
 class RateLimit:
-    """At most so many requests a second for each of many callers, with a burst of one second."""
+    """A limit of requests a second for each of many callers, with a burst of one second."""
 
     def __init__(self) -> None:
         self._left: dict[str, tuple[float, float]] = {}

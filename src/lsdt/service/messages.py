@@ -19,9 +19,9 @@ Chance = Annotated[Any, Meta(extra_json_schema={"type": ["boolean", "integer"]})
 
 
 class Expiry(Struct, forbid_unknown_fields=True):
-    """What becomes of decisions that nobody tells the reward of.
+    """What happens to decisions whose reward is never told.
 
-    They are closed so many seconds after they were asked for, with this reward, or without any.
+    They are closed this many seconds after they were asked for, with this reward, or without any.
     """
 
     after: float
@@ -184,7 +184,7 @@ class TellResponse(Struct):
 
 
 class Observation(Struct, forbid_unknown_fields=True):
-    """A reward that nobody asked for."""
+    """A reward without an ask."""
 
     arm: ArmId
     reward: Number
@@ -302,7 +302,7 @@ class SnapshotResponse(Struct):
 
 
 class ListedArm(Struct):
-    """An arm: plays and mean of what was told, what the policy thinks of it, where it stands, its title.
+    """An arm: plays and mean of told rewards, its score in the policy, its status, its title.
 
     `estimate` is its posterior mean by relations and the rewards of all arms, with a 95% interval.
     """

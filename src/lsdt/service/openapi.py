@@ -57,7 +57,7 @@ _CALLS = (
     _Call("post", f"{_ONE}/ask", "ask", "Ask which arm to play.", messages.AskRequest, messages.DecisionList),
     _Call("post", f"{_ONE}/tell", "tell", "Tell what decisions paid.", messages.TellRequest,
           messages.TellResponse),
-    _Call("post", f"{_ONE}/observe", "observe", "Tell rewards that nobody asked for.",
+    _Call("post", f"{_ONE}/observe", "observe", "Tell rewards without an ask.",
           messages.ObserveRequest,
           messages.ObserveResponse),
     _Call("post", f"{_ONE}/cancel", "cancel", "Give decisions up.", messages.CancelRequest,

@@ -33,7 +33,7 @@ class Plans:
         self._turn = Lock()
 
     def of(self, hosted: HostedExperiment) -> str:
-        """Return the plan, or what there is instead; never waits. Empty once there are rewards."""
+        """Return the plan, or why there is none yet, without waiting; empty once there are rewards."""
         agent = hosted.agent
         if agent.n_told or agent.forget is not None:  # what forgets never knows the best arm for good
             return ""

@@ -27,7 +27,7 @@ _DELTA = 0.05  # the default of `Agent.stopping`
 # Chosen by eye: seconds between two computations, and the share of a processor that they may take.
 _SHORTEST, _MOST_SHARE = 3.0, 0.05
 _STALE = 30.0  # seconds without a viewer after which the findings are too old to be shown: some computations
-_MOST_ARMS = 10_000  # with so many, the first computation took 24 s, and each later one a second
+_MOST_ARMS = 10_000  # with this many, the first computation took 24 s, and each later one a second
 _MOST_DRIFTING = 500  # arms up to which changes are looked for: the agent is held for 3 to 6 ms meanwhile
 _SHOWN = 3  # changed arms, by eye: a sentence each
 
@@ -73,7 +73,7 @@ class StoppingForecasts:
 
     The rule that says when to stop is made of the side information, which may take seconds, and compiled on
     first use. So it works in a thread of its own, one experiment at a time, on a copy of counts and sums; the
-    agent decides on. Nothing is computed of experiments that nobody looks at.
+    agent decides on. Nothing is computed for experiments that nobody looks at.
     """
 
     def __init__(self) -> None:

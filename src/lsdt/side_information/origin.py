@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.beaten import Beaten
 
 _MOST_RISKS = 1000  # one source has one, merged sources add up, and more must be garbage
-_LONGEST = 200  # characters in which a risk says what it speaks of
+_LONGEST = 200  # characters in the text of a risk
 
 
 class StatedRisk(NamedTuple):

@@ -46,7 +46,7 @@ def _describe_problem(study: Study) -> dict[str, Any]:
 
 
 def check_same_study(study: Study, replications: int, result: Any) -> None:
-    """Raise `InvalidInput` unless the study with so many replications can be added to a result."""
+    """Raise `InvalidInput` unless the study with this many replications can be added to a result."""
     if not isinstance(result, SimulationResult) or result.kind != SimulationResult.kind:
         raise InvalidInput(f"add_to must be a SimulationResult; got {type(result).__name__}")
     asked = SimulationResult.of_study(study, empty_outcomes(study, 0), np.zeros(0, bool), False)

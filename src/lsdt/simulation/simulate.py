@@ -99,7 +99,7 @@ def simulate(
         from Python, which takes some ten microseconds more each.
     add_to : SimulationResult, optional
         The result of the same study with fewer replications, or an interrupted one. Only the replications
-        that it lacks are played, and all are returned; they are those of one study with so many.
+        that it lacks are played, and all are returned; they are those of one study with `replications`.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal when the run takes more than two seconds. A
         function is called with the finished share, from 0 to 1, instead.

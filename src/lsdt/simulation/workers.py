@@ -102,7 +102,7 @@ def _set_on_ctrl_c(stop: threading.Event) -> Iterator[None]:
 
 
 def n_workers(n_jobs: int, n_parts: int) -> int:
-    """Return how many workers there are for so many parts."""
+    """Return how many workers there are for this many parts."""
     if n_parts == 1:
         return 1
     import joblib

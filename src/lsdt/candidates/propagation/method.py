@@ -140,7 +140,7 @@ class Stage(NamedTuple):
 class ClosedDepths(NamedTuple):
     """Bounds on the depths of `arms` from the closure of all differences, in steps; row i assumes arm i best.
 
-    `near` is how many arms passed on their bounds.
+    `near` is how many arms around each one were included in its closure.
     """
 
     arms: NDArray[np.int64]
@@ -154,7 +154,7 @@ class Propagation:
     """What propagation found: the arms `left`, and why the others are out.
 
     `witnesses` are -1 for arms that no triangle excludes. Derivations use `system`, the constraints, and
-    `near`, how many arms passed on their bounds. `order` is the result of the first stage, if there are
+    `near`, how many arms around each were included. `order` is the result of the first stage, if there are
     ranges; `oriented` the order of dissimilar pairs, if that stage ran. `is_exact` says that one of these two
     decided everything. `depths` are those that the last stage found, if it closed all arms for each.
     """

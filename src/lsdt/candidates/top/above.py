@@ -51,9 +51,9 @@ class UpwardBounds(NamedTuple):
         return counts
 
     def paths_above(self, arm: int, most: int) -> list[list[int]]:
-        """Return paths, as places in the rows, from an arm up to `most` arms strictly above it, if so many.
+        """Return paths, as indices of entries, from an arm up to at most `most` arms strictly above it.
 
-        A path ends at the arm above. There are fewer paths if fewer arms lie above.
+        A path ends at the arm above.
         """
         _, _, via, above = self._search(arm, most)
         paths = []

@@ -123,7 +123,7 @@ class RaceState:
         return self.side.difference(self.side.label(rival), self.side.label(leader))[1] <= self._near_enough
 
     def result(self, tries: int) -> RaceResult:
-        """Return who won, or who leads, after so many evaluations."""
+        """Return which arm won, or leads, after this many evaluations."""
         stop, arm = self.is_over, self._leader() if self.winner is None else self.winner
         order = np.argsort(-self._leads_of_left(), kind="stable")
         left = [self.side.label(each) for each in self.left[order].tolist()]

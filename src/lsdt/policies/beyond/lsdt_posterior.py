@@ -231,7 +231,7 @@ def lift_chances(chance: Array, table: Array, best: Array, leader: int, lift: fl
 
 @compiled
 def floor_chances(state: LsdtPosteriorState, chance: Array, best: Array) -> None:
-    """Put chances at their floors at least (rule 1)."""
+    """Raise chances to their floors (rule 1)."""
     whole, total = 0.0, 0.0
     for arm in range(len(state.excess)):
         if state.refuted[arm] == 0:

@@ -93,7 +93,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> WatchfulState:
 
 
 def prices(line: Seriation, rate: float, doubt: float) -> NDArray[np.float64]:
-    """Return -log of the probability that so many relations of an arm break, or the line is no good."""
+    """Return -log of the probability that this many relations of an arm break, or the line is no good."""
     from scipy.special import betainc
 
     costs, near = line.costs, np.maximum(line.near, line.costs)
@@ -194,9 +194,9 @@ def largest_fit(
 def index_above(state: WatchfulState, arm: int, level: float, floor: float) -> float:
     """Return the largest q with a price of at most `level`, or -infinity if there is none from `floor` on.
 
-    The cost is a part that rises with q and one that falls. From a q that the answer is not above, the
-    largest point where the rising part fits beside the falling part at q is not below the answer either;
-    repeating this comes down to it.
+    The cost is the sum of a part that rises with q and one that falls. Start from an upper bound q on the
+    answer, and keep the falling part at its value there: the largest point with a price of at most `level` is
+    then a better upper bound. Repeating this converges to the answer.
     """
     if level < 0.0:
         return -math.inf

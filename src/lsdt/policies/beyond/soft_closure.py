@@ -224,7 +224,7 @@ def weigh_draws(state: SoftClosureState, arm: int, reward: float, count: int, me
 
 
 def update(state: SoftClosureState, arm: int, reward: float, stream: Array) -> None:
-    """Count the reward, and bring the costs and the draws that it speaks to up to date."""
+    """Count the reward; update the costs of the arms and the likelihoods of the draws."""
     count, mean = state.costs.tallies.counts[arm], state.costs.tallies.means[arm]
     state.total[0] += 1
     learn_reward(state.costs, arm, reward)

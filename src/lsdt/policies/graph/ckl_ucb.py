@@ -180,7 +180,7 @@ def update(state: CklUcbState, arm: int, reward: float, stream: Array) -> None:
     change_terms(state, arm, -1.0)
     add_reward(state.tallies, arm, reward)
     change_terms(state, arm, 1.0)
-    if not state.cost[arm] < math.inf:  # a first failure at index 1 costs infinitely much: begin anew
+    if not state.cost[arm] < math.inf:  # a first failure at index 1 costs infinitely much: start again
         state.point[arm] = math.inf
 
 

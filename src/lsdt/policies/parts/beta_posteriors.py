@@ -37,7 +37,7 @@ def uniform_priors(sizes: Array, members: Array) -> tuple[BetaPosteriors, Array]
 
 
 def uniform_prior(n_arms: int) -> BetaPosteriors:
-    """Return the uniform prior of so many arms, all of one family."""
+    """Return the uniform prior of this many arms, all of one family."""
     return uniform_priors(np.array([n_arms]), np.arange(n_arms))[0]
 
 

@@ -202,8 +202,8 @@ def highest_mean(row: Row, level: float) -> float:
 def largest_mean(row: Row, level: float, start: float) -> tuple[float, float, float]:
     """Return the largest mean that costs at most `level`, with cost and slope, by Newton steps from above.
 
-    It is not above `start`, which may be infinite. Minus infinity when there is none; infinity when nothing
-    speaks against large means.
+    `start`, which may be infinite, is an upper bound. Minus infinity when there is none; infinity when
+    nothing speaks against large means.
     """
     known = start < 1.0 or (start < math.inf and row.family != BERNOULLI)
     q = start if known else highest_mean(row, level)

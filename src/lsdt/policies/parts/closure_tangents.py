@@ -136,9 +136,9 @@ def crossing_cost(q: float, cost: float, slope: float, q_2: float, cost_2: float
 def index_bounds(
     family: int, floor: Array, point: Array, cost: Array, slope: Array, level: float, bound: Array
 ) -> None:
-    """Put into `bound` a number that the largest q which costs at most `level` is not above.
+    """Write into `bound` upper bounds on the largest q that costs at most `level`, from the tangents.
 
-    Minus infinity where tangents show that there is none.
+    Minus infinity where they show that there is no such q.
     """
     for arm in range(np.uint64(len(bound))):
         low, high = floor[arm], math.inf
@@ -304,9 +304,9 @@ def least_of_all(costs: ClosureCosts) -> float:
 
 @compiled
 def keep_refuted(costs: ClosureCosts, arm: int, level: float) -> None:
-    """Keep tangents that show an arm to cost more than `level`, by half of what there is to show if need be.
+    """Keep tangents that show that an arm costs more than `level`, by at least half of the true margin.
 
-    Tangents far from each other show less, and for longer.
+    Tangents that lie further apart show less, but stay valid for longer.
     """
     if costs.rows.floor[arm] > 1.0:
         return
@@ -335,7 +335,7 @@ def keep_refuted(costs: ClosureCosts, arm: int, level: float) -> None:
 
 
 def fill_costs(costs: ClosureCosts, counts: Array, sums: Array) -> None:
-    """Put counts and sums into a state before its first round; that nothing is known of costs stays right."""
+    """Put counts and sums into a state before its first round, when no cost is cached yet."""
     fill_tallies(costs.tallies, counts, sums)
     fill_plays(costs.rows, costs.tallies.counts)
 

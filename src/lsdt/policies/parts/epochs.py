@@ -1,9 +1,9 @@
-"""The epochs of LSDT-PSI: whom to play how often, who goes at the end, and the index of the last phase.
+"""The epochs of LSDT-PSI: how often to play each arm, which arms go at the end, the index of the last phase.
 
-What is pooled, and how wide its bounds are, is each policy's own. These functions take any state with the
+Each policy decides what is pooled, and how wide the bounds are. These functions take any state with the
 fields ``z, lambda_, horizon, epsilon, last_epoch, epoch, n_alive, cursor, total, alive, gone_at, target,
-tallies, indptr, indices``. What the end of an epoch changes is handed over beside the state: an ask
-ends epochs in the state itself, `select` in a copy.
+tallies, indptr, indices``. What the end of an epoch changes is a separate argument: an ask ends epochs in
+the state itself, `select` in a copy.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Groups(NamedTuple):
 
 
 def room_for(n_arms: int) -> int:
-    """Return how many entries the groups of so many arms take: none for few arms, which are not grouped."""
+    """Return how many entries the groups of this many arms take: none for few arms, which are not grouped."""
     return n_arms // 4 + 8 if n_arms >= tournament.MANY_ARMS else 0
 
 
@@ -82,7 +82,7 @@ def new_groups(key_a: float, key_b: float, sizes: Array, members: Array) -> tupl
 
 
 def fill_groups(groups: Groups, keys_a: Array, keys_b: Array) -> None:
-    """Group the arms of one family anew by these keys; with too many distinct ones there are no groups."""
+    """Group the arms of one family by these keys; with too many distinct ones there are no groups."""
     if not groups.n_groups[0]:
         return
     n_arms = len(keys_a)
@@ -236,13 +236,13 @@ def allowed_member(groups: Groups, group: int, number: int, allowed: Allowed) ->
 
 @inlined
 def share_above(size: int, stream: Array) -> float:
-    """Draw with which probability a single draw exceeds the largest of so many: 1 - U^(1/size)."""
+    """Draw the probability that one more draw exceeds the largest of `size` draws: 1 - U^(1/size)."""
     return -safe_expm1(safe_log1p(-uniform(stream)) / size)
 
 
 @inlined
 def whole_shape(depth: float) -> float:
-    """Return the shape of a gamma number, of which `gamma_from` takes 1/3 less; it is whole."""
+    """Return the shape of a gamma draw, a whole number, from its depth, which is 1/3 less."""
     return whole_below(depth + 5.0 / 6.0)
 
 

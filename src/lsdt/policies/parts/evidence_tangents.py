@@ -230,7 +230,7 @@ def change_leader(state: Any, leader: int) -> None:
 
 @compiled
 def find_challenger(state: Any) -> int:
-    """Return the rival of the leader with the least evidence against it; nobody if none is left open."""
+    """Return the rival of the leader with the least evidence against it; `NOBODY` if none is open."""
     bound, known, settled, least = state.bound, state.known, state.settled, state.least
     family, floor, tolerance = state.family, state.rows.floor, state.tolerance
     point, value, slope = state.point, state.value, state.slope
@@ -269,7 +269,7 @@ def begin_leader(state: Any) -> None:
 
 @compiled
 def find_leader(state: Any) -> int:
-    """Find the leader, and return its strongest rival, nobody if none can be better.
+    """Find the leader, and return its strongest rival, or `NOBODY` if none can be better.
 
     A rival takes the lead if there is less evidence against it than there is against the leader with that
     rival in the lead.
@@ -292,7 +292,7 @@ def find_leader(state: Any) -> int:
 
 
 class Lead(NamedTuple):
-    """Who leads, and the tangents, which are those of the leader."""
+    """The leader and its tangents."""
 
     leader: int
     stands: int
@@ -307,7 +307,7 @@ class Lead(NamedTuple):
 
 @inlined
 def lead_of(state: Any) -> Lead:
-    """Return a copy of who leads."""
+    """Return a copy of the leader and its tangents."""
     return Lead(
         state.leader[0],
         state.stands[0],
@@ -323,7 +323,7 @@ def lead_of(state: Any) -> Lead:
 
 @inlined
 def put_back(state: Any, lead: Lead) -> None:
-    """Let the arm lead that led before, unless it still does."""
+    """Restore a saved leader and its tangents, unless it still leads and they were settled."""
     if state.leader[0] == lead.leader and lead.settled[lead.leader] == 1:
         return
     state.leader[0], state.stands[0] = lead.leader, lead.stands

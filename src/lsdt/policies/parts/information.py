@@ -72,7 +72,7 @@ def weigh_arms(state: Any, challenger: int) -> None:
 
 @compiled
 def neglected_arm(state: Any, allowed: Allowed) -> int:
-    """Return the arm that was played least if that is less than it must be, else nobody."""
+    """Return the arm with the fewest plays if it has fewer than required, else `NOBODY`."""
     fewest, counts = NOBODY, state.tallies.counts
     for arm in range(len(counts)):
         if is_allowed(allowed, arm) and (fewest == NOBODY or counts[arm] < counts[fewest]):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 N_DRAWS = 500  # shares read off are right to some .02
 MOST_CANDIDATES = 1_000  # draws and bounds of more would fill memory, and take seconds to make
 _MOST_ARMS = 400  # that are drawn, unless there are more candidates: others would tell little more
-_FEWEST_ARMS = 200  # that are drawn, where there are so many: neighbours of candidates tell most
+_FEWEST_ARMS = 200  # that are drawn, if there are that many: neighbours of candidates tell most
 _SWEEPS = 5  # between two draws
 _MOST_VISITS = 100_000_000  # of relations, in all sweeps: half a second
 MOST_REPAIRS = 200  # sweeps

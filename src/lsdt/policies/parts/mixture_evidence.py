@@ -198,7 +198,7 @@ def lowest_term(state: Any, arm: int) -> float:
 
 @compiled
 def count_arm(state: Any, arm: int) -> None:
-    """Find what follows for the term of one arm from its counts, its pending decisions and its sum."""
+    """Update the constants of an arm's term after its count, its sum or its pending decisions changed."""
     family, count = state.family, state.tallies.counts[arm]
     state.tallies.means[arm] = state.tallies.sums[arm] / count
     state.tops[arm] = (state.tallies.sums[arm] + state.pending[arm]) / count

@@ -69,8 +69,8 @@ def highest_mean(state: Any, arm: int, level: float) -> float:
 def largest_mean(state: Any, arm: int, level: float, start: float) -> tuple[float, float, float]:
     """Return the largest mean with evidence of at most `level`, with the evidence and its slope there.
 
-    It is not above `start`, which may be infinite. Minus infinity when there is none; infinity when nothing
-    speaks against large means.
+    `start`, which may be infinite, is an upper bound. Minus infinity when there is none; infinity when
+    nothing speaks against large means.
     """
     bernoulli, floor = state.family == BERNOULLI, state.rows.floor[arm]
     known = start < 1.0 or (start < math.inf and not bernoulli)

@@ -52,8 +52,8 @@ _BURN_IN, _BETWEEN = 40, 10  # sweeps before the first particle of a chain, and 
 _SWEEPS_IN_ORDER = 2  # of chains with complete information, which start in the middle
 _WIDER = 1.1  # the box reaches a little beyond the means found; by eye
 _MOST_AIMED, _TRIES = 64, 8  # arms that are the best in no draw, and starts for each; 4 find a tenth fewer
-# Dissimilar pairs say little of how high such components lie that fill little of the box, and particles that
-# held the levels of so many could not cover them: levels are learned then, as without these pairs.
+# Dissimilar pairs say little about the level of a component that fills little of the box, and particles could
+# not cover the levels of several such components: levels are then learned, as without these pairs.
 _SEVERAL, _MOST_FILLED = 5, 0.5
 _LEVEL_OF_COINS = 1.0 / 12.0  # the variance of a level that may be anywhere in [0, 1]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _MOVE = 25  # visits that a move counts as by itself
 _MOST_TRIES = 30  # points of a slice: each halves what is left of it, or nearly
 _NEAR = 0.1  # how far a small shift takes a component, as a share of the box
-_OTHERS = 4  # arms that are no candidates move so many at a time, or a quarter of the candidates
+_OTHERS = 4  # arms that are no candidates move this many at a time, or a quarter of the candidates
 
 
 @inlined
@@ -189,7 +189,7 @@ def refresh(particles: Particles, tallies: Tallies, number: int) -> None:
 
 @compiled
 def rejuvenate(particles: Particles, tallies: Tallies, credit: int, stream: Array) -> None:
-    """Move particles in turn, for so many visits to relations in all.
+    """Move particles in turn, for this many visits to relations in all.
 
     ``cursor`` holds the particle that moves, how many of its arms have, which of the other arms moves next,
     which component does, and the visits made beyond earlier credits.

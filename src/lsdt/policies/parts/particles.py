@@ -269,7 +269,7 @@ def effective_size(particles: Particles) -> float:
 
 @compiled
 def share_copies(roots: Array, refuted: Array, size: int, copies: Array) -> None:
-    """Share out so many copies among strata: a few for each arm that may be the best, then by roots."""
+    """Share out `size` copies among strata: a few for each arm that may be the best, then by roots."""
     n_strata, whole, top = 0, 0.0, 0
     for arm in range(len(roots)):
         if roots[arm] > 0.0:

@@ -80,7 +80,7 @@ def draw_means(state: Any, best: int, stream: Array, means: Array) -> None:
 
 @inlined
 def sum_of_rewards(state: Any, mean: float, count: int, stream: Array) -> float:
-    """Draw the sum of so many rewards with a mean."""
+    """Draw the sum of this many rewards with a mean."""
     if state.family != BERNOULLI:
         return count * mean + safe_sqrt(count * state.variance) * normal(stream)
     total = 0.0
@@ -105,13 +105,13 @@ def tries_ahead(state: Any, means: Array, goal: float, most: int, stream: Array)
 
 @compiled
 def repeat_choice(state: Any, means: Array, count: int, stream: Array) -> None:
-    """Choose an arm and play it so many times."""
+    """Choose an arm and play it this many times."""
     arm = arm_to_play(state, Allowed(True, np.ones(len(state.tallies.counts), np.bool_)))
     learn_rewards(state, arm, count, sum_of_rewards(state, means[arm], count, stream))
 
 
 def play_out(state: Any, means: Array, goal: float, most: int, stream: Array) -> tuple[int, int]:
-    """Play until all evidence reaches the goal, for at most so many tries; means are those of the arms.
+    """Play until all evidence reaches the goal, for at most `most` tries; `means` are the true means.
 
     Returns the tries, and how many arms then have less evidence than that against them. The rule is looked at
     as often as `lsdt.identify` does it: after every hundredth part of the tries so far. Up to the next look

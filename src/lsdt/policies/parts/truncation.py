@@ -96,7 +96,7 @@ def add_truncated(
 
 @inlined
 def add_up(tallies: Tallies, kept: Array, rung: int) -> None:
-    """Take the sums and means anew of what is still kept at a rung."""
+    """Recompute the sums and means from the rewards that are still kept at a rung."""
     counts, sums, means = tallies.counts, tallies.sums, tallies.means
     for at in range(len(sums)):
         sums[at] = 0.0

@@ -99,7 +99,7 @@ class ColumnNames(NamedTuple):
 
     @property
     def ids(self) -> list[str]:
-        """Those of the columns that hold ids."""
+        """The columns that hold ids."""
         return self.listed[: 1 if self.user is None else 2]
 
 

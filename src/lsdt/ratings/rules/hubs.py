@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
     Flags = NDArray[np.bool_]
 
-# Above this, ranges that need not be kept are left out. The 2 million pairs of so many items fit in memory.
+# Above this, ranges that need not be kept are left out. The 2 million pairs of this many items fit in memory.
 MANY_ITEMS = 2_000
 # Fewer hubs keep fewer ranges, and show fewer items to be below another. Of 119,462 ranges of 3,000 items
 # (30,000 users with 40 ratings each), 8 hubs kept 18,051, these 32 kept 59,936, and 64 kept 84,868.

@@ -96,7 +96,7 @@ def mixed(log_wealth: Numbers) -> Numbers:
 
 
 def expected_gain(raters: NDArray[np.int32], difference: Numbers, variance: Numbers) -> Numbers:
-    """Return about the logarithm of the e-value of a pair, from its statistics.
+    """Estimate the logarithm of the e-value of a pair from its statistics.
 
     The best fraction is near the mean over the mean square of the differences, and gains half their product
     per user.

@@ -7,7 +7,7 @@ import numpy as np
 from lsdt.kernel import Array, compiled, safe_log
 
 # Fractions stay below .99, so a product of this many factors lies between 1e-128 and 2e19. Taking a logarithm
-# once for so many users costs nothing.
+# once for this many users costs nothing.
 _AT_A_TIME = 64
 
 

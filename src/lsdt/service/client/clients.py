@@ -269,7 +269,7 @@ class BaseClient:
     async def best(
         self, n_runners_up: int = 3, *, top: int | None = None
     ) -> Recommendation | TopRecommendation:
-        """Return the arm to recommend, or with `top` so many arms; see `Agent.best`."""
+        """Return the arm to recommend, or with `top` that many arms; see `Agent.best`."""
         if top is not None:
             return await self._send(calls.BEST_TOP, top=top)
         return await self._send(calls.BEST, n_runners_up=n_runners_up)
@@ -430,7 +430,7 @@ class Client(BaseClient):
             What is known of the arms, for a new one.
         **options
             Those of `Agent` (policy and rewards as text; the prior as arms and rewards), and ``expiry``, as
-            in ``expiry={"after": 3600, "reward": 0}``: close decisions that were not told after so many
+            in ``expiry={"after": 3600, "reward": 0}``: close decisions that were not told after this many
             seconds (at most ten years), with this reward or, without one, as `cancel` does.
         """
         return finish(cls(url, key, name)._opened(side, options))

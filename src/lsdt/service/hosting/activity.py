@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
     from lsdt.storage import Entry, Event, Store
 
-# Rewards in the rate, and plays in the shares. With so many, the standard error of a share is at most 0.035;
-# with more, the curves would follow a change more slowly.
+# Rewards in the rate, and plays in the shares. With this many, the standard error of a share is at most
+# 0.035; with more, the curves would follow a change more slowly.
 RECENT = 200
 READ_BACK = 20_000  # events that are read at the start, which takes a quarter of a second
 _FURTHEST = 200_000  # events that are read where decisions are open for long: ten times as many, some seconds
@@ -100,7 +100,7 @@ class Activity:
         self._open: dict[int, int] = {}  # when pending decisions were asked for, the oldest first
         self._early: set[int] = set()  # decisions that another replica closed before their ask was written
         self._known: list[tuple[int, int, float]] = []  # when asked, number, reward; ascending
-        self._stride = 1  # one decision in so many is tracked, whatever its reward
+        self._stride = 1  # one decision in this many is tracked, whatever its reward
         self._n_observed = 0
         self._fine: deque[Point] = deque()
         self._coarse: list[Point] = []

@@ -152,7 +152,7 @@ class GroupCommit:
 
     @property
     def is_full(self) -> bool:
-        """Whether so many requests wait that no more should be taken."""
+        """Whether too many requests wait for another to be taken."""
         return len(self._units) >= self._most
 
     def check(self) -> None:
@@ -190,7 +190,7 @@ class GroupCommit:
     # ---------------------------------------------------------------- what only shared logs need
 
     async def look(self) -> None:
-        """Apply what others wrote: here nobody else writes."""
+        """Apply what others wrote; there are no other writers here."""
 
     async def catch_up(self) -> bool:
         """Apply all that others wrote so far, and return whether others write at all."""
@@ -205,7 +205,7 @@ class GroupCommit:
         return False
 
     async def numbers(self, agent: Agent, n: int) -> None:
-        """Wait until an agent has numbers for so many decisions."""
+        """Wait until an agent has numbers for this many decisions."""
 
     # ---------------------------------------------------------------- groups
 

@@ -1,8 +1,8 @@
 """Several services on one store: experiments that others begin and remove.
 
-Decisions need none of this: they are written by `shared_commit`, and unique indexes keep them apart. What is
-rare is looked up once a second. A database that cannot be reached ends everything that is in flight; the
-service then tries again until it can, and starts again from the log.
+Decisions need none of this: they are written by `shared_commit`, and unique indexes keep them apart. Rare
+changes are looked up once a second. If the database cannot be reached, all requests under way fail; the
+service retries until it can be, and then starts again from the log.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class ReplicaCoordinator:
                 return
             began = monotonic()
             seen = await asyncio.to_thread(self._see)
-            self._looked = began  # where it failed, whoever waits looks again and hears why
+            self._looked = began  # if it failed, those who wait look again and get the error
             service, listed = self._service, seen.experiments
             for name, hosted in list(service.hosted.items()):
                 kept = listed.get(name)
@@ -170,8 +170,8 @@ class ReplicaCoordinator:
     def _is_to_open(self, kept: ExperimentRecord) -> bool:
         """Return whether to open an experiment: one that is new here, or could not be opened before.
 
-        Another one may have the name now. And what was wrong may have been that another service was just
-        deleting it, or that its log could not be read for a moment.
+        A failure may be temporary: another service was deleting the experiment, or its log could not be read
+        for a moment. The name may also belong to another experiment by now.
         """
         if kept.name not in self._service.broken:
             return not self._service.knows(kept.name)

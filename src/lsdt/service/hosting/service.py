@@ -262,7 +262,7 @@ class Service:
         return self._open(kept)
 
     async def let_go(self, hosted: HostedExperiment) -> None:
-        """Serve an experiment no more; what was decided for it is kept when this returns."""
+        """Stop serving an experiment; its decisions are durable when this returns."""
         hosted.check_idle()
         hosted.busy = "is being deleted"  # from now on nothing is decided
         if self.hosted.get(hosted.name) is hosted:
@@ -291,7 +291,7 @@ class Service:
             self.going.discard(hosted.tag)
 
     def forget(self, tag: str) -> None:
-        """Forget what is kept beside the log of an experiment that is gone."""
+        """Delete what is stored outside the log of an experiment that was deleted."""
         self.store.forget(_ANSWERS + tag)
         remove_keys_of(self.store, tag)
         self.keys.reload()

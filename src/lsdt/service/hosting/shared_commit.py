@@ -95,7 +95,7 @@ class SharedCommit(GroupCommit):
         return _journal(agent).n_numbers < n
 
     async def numbers(self, agent: Agent, n: int) -> None:
-        """Wait until an agent has numbers for so many decisions."""
+        """Wait until an agent has numbers for this many decisions."""
         while self.lacks_numbers(agent, n):
             journal = _journal(agent)
             self._wanted[journal] = max(n, self._wanted.get(journal, 0))

@@ -44,7 +44,7 @@ class Schedule(NamedTuple):
     most_queued: int = MOST_QUEUED
 
     def wait(self, n_failed: int) -> float:
-        """Return how long to wait after so many failures: half of it at random, so that messages spread."""
+        """Return how long to wait after this many failures: half of it at random, so that messages spread."""
         return min(_LONGEST, self.first_wait * _TIMES ** (n_failed - 1)) * (0.5 + random() / 2.0)
 
 

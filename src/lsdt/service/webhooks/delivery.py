@@ -130,7 +130,7 @@ async def _connected(target: Target) -> tuple[asyncio.StreamReader, asyncio.Stre
 
 
 async def _resolved(host: str, port: int) -> list[str]:
-    """Return the IP addresses of a host; a thread that waits for a dead name server delays nobody's end."""
+    """Return the IP addresses of a host. Waiting for a dead name server does not delay the service's end."""
     loop = asyncio.get_running_loop()
     found: asyncio.Future[list[str]] = loop.create_future()
 

@@ -37,7 +37,7 @@ log = logging.getLogger("lsdt.service")
 _EVERY = 1.0  # seconds between two looks
 _MOST_SHARE = 0.05  # of a processor that looking may take, as for pages
 _LONGEST = 60.0  # seconds after which an experiment is looked at although nothing was asked or told
-_MOST_MISSED = 100  # of the messages that the store cannot take, so many are sent all the same
+_MOST_MISSED = 100  # messages that are sent although the store could not take them
 # Seconds that one of several services may deliver without saying so again; another takes over after that.
 _TURN, _RENEWED = 30.0, 10.0
 _TURNS = "webhook turn"

@@ -92,7 +92,7 @@ def estimate_lipschitz(
 ) -> LipschitzEstimate:
     """Estimate the bound for pairs at the `listed` distances from the means of some arms.
 
-    `points` of all arms say who is near, `distances` how near two arms are.
+    `points` are the features of all arms; `distances` returns the distances between pairs of arms.
     """
     n_arms = len(pilot.arm)
     if n_arms < _FEWEST_ARMS:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _GRACE = 14  # forced exploration lags 12 plays behind; two more cover the rounds that it takes to catch up
-_LOOKS = 100  # `identify` looks at the rule whenever tries have grown by one part of so many
+_LOOKS = 100  # `identify` looks at the rule whenever tries have grown by one part in this many
 # What the code certifies is a little less evidence than there is: rounding, and the rest of the last Newton
 # step, are taken off. In 2,114 random cases that was at most a millionth; this is a thousand times as much.
 _TAKEN_OFF = 1e-3

@@ -108,9 +108,9 @@ class Log:
     def top_ends(self, arm: int, top: int) -> list[tuple[Way, ...]]:
         """Return the last chains of the argument that `top` arms lie above one; empty if there are none.
 
-        Without ranges: up from the arm to so many above it, then up to it from so many below. With ranges: up
-        to so many in each reflection of a class, or around a contradictory cycle. One reflection is enough if
-        its chains need only class 1.
+        Without ranges: up from the arm to `top` arms above it, then up to it from `top` arms below. With
+        ranges: up to `top` arms in each reflection of a class, or around a contradictory cycle. One is enough
+        if its chains need only class 1.
         """
         for chosen in self.grower.rounds() or [[]]:
             reflections = [
@@ -239,7 +239,7 @@ class Log:
         return int(c.dissimilar_starts[arm] + np.searchsorted(row, other))
 
     def apart(self, place: int) -> int:
-        """Return the code of how far apart a dissimilar pair is."""
+        """Return the code of the least distance of a dissimilar pair, given its place."""
         codes = self.codes.dissimilar_codes
         return int(codes[place if len(codes) > 1 else 0])
 

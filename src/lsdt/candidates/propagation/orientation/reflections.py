@@ -1,13 +1,13 @@
-"""The two reflections of classes of orders: levels of all arms, means that fit, bounds on gaps.
+"""The two reflections of classes of orders: levels of all arms, means that satisfy them, bounds on gaps.
 
-In a *reflection* (`Reflection`) the orders of some classes count, as they stand or reversed. Together with
+A *reflection* (`Reflection`) takes the orders of some classes, either as they are or reversed. Together with
 similar pairs and ranges they bound differences of two means, and shortest paths over these bounds give
 everything that follows: the *level* of an arm is the least bound on how far it lies above the largest mean.
 
 **Repair.** The levels are means that satisfy every relation except, perhaps, dissimilar pairs without an
-order in the reflection, the *open* ones. If few of these fail, both orders of each are tried, that of the
-present means first, as long as one of the arms wanted at the top stays there. Arms that no such means prove
-are left to the other stages.
+order in the reflection, the *open* ones. If few of these fail, each is given an order, first the one that
+the present means suggest, then the other. An order is accepted if at least one of the arms that are to be
+proven stays at the top. Arms that are not proven in this way are left to the other stages.
 
 **Gaps.** If an arm at level 0 is the best, another arm lies at least its own level below it, and at most the
 shortest path between them. So lower bounds are the same for all arms at the top of a reflection, and upper

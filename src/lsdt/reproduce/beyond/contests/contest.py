@@ -200,7 +200,7 @@ def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
 
 def _microseconds(ready: ReadyPolicy, instance: Instance, setting: Setting) -> float:
     """Return the processor time of one step; stop early if the policy is clearly too slow."""
-    # After so many rounds, most arms that are ever played have been played.
+    # After this many rounds, most arms that are ever played have been played.
     rounds = min(2 * setting["arms"], setting["horizon"])
     coins, means, player = np.random.default_rng(0), instance.means[ready.arms], ready.player
     enough = 1e-6 * rounds * setting["most_microseconds"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 METHODS = ("triangles", "propagation")
 _LOCALITIES = {0.0: "any pairs", 0.5: "half of them near", 1.0: "near pairs"}
-_MOST_RUNS = 2  # the part takes ten minutes, and shares among so many arms vary little
+_MOST_RUNS = 2  # the part takes ten minutes, and shares of this many arms vary little
 _BY = ["arms", "locality", "relations", "method"]
 
 

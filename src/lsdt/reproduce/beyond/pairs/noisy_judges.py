@@ -53,7 +53,7 @@ class NoisyJudge:
 
 
 def halving(means: Floats, arms: NDArray[np.int64], budget: int, rng: np.random.Generator) -> int:
-    """Return the arm that successive halving finds with so many tries of 0 or 1 (Karnin and others 2013)."""
+    """Return the arm that successive halving finds within `budget` tries (Karnin and others 2013)."""
     wins, plays = np.zeros(len(means)), np.zeros(len(means))
     left = arms
     n_rounds = max(1, math.ceil(math.log2(len(arms)))) if len(arms) > 1 else 1

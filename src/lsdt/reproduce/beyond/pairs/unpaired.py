@@ -68,7 +68,7 @@ def play_lucb(
 
 
 def halve(scores: Numbers, budget: int, rng: np.random.Generator) -> int:
-    """Return what successive halving names; in each round, all arms left are tried on the same examples."""
+    """Return the arm that successive halving names; in each round all arms left share their examples."""
     n_examples, n_arms = scores.shape
     left, rounds = np.arange(n_arms), math.ceil(math.log2(n_arms))
     order, at = rng.permutation(n_examples), 0
