@@ -73,7 +73,7 @@ class StoppingForecasts:
 
     The rule that says when to stop is made of the side information, which may take seconds, and compiled on
     first use. So it works in a thread of its own, one experiment at a time, on a copy of counts and sums; the
-    agent decides on. Nothing is computed for experiments that nobody looks at.
+    agent decides on. An experiment whose page is not open costs nothing.
     """
 
     def __init__(self) -> None:

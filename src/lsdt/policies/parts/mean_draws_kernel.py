@@ -424,6 +424,21 @@ def draw_in_order(
 
 
 @compiled
+def _sweep(
+    x: Array, floor: float, ceiling: float, relations: DrawnRelations, room: Array, y: Array, stream: Array
+) -> None:
+    """Move every arm, then every component. Scratch space: `room` for two numbers an arm, `y` for one."""
+    for arm in range(len(x)):
+        place = free_place(x, arm, floor, ceiling, relations, room, stream)
+        if place == place:
+            x[arm] = place
+    n_components = len(relations.turns)
+    if n_components > 1:
+        nothing = RewardEvidence(np.zeros(0), np.zeros(0), False)
+        move_components(x, y, n_components, floor, ceiling, relations, 0.0, nothing, stream)
+
+
+@compiled
 def draw_means(
     x: Array,
     floor: float,
@@ -438,19 +453,10 @@ def draw_means(
 
     `sweeps` lie between two draws, and twenty times as many before the first.
     """
-    room, y, n_components = np.empty(2 * len(x)), np.empty(len(x)), len(relations.turns)
-    nothing = RewardEvidence(np.zeros(0), np.zeros(0), False)
-    turns = True
-    for which in range(n_components):
-        turns = turns and relations.turns[which] == 1
+    room, y, turns = np.empty(2 * len(x)), np.empty(len(x)), relations.turns.min() == 1
     for number in range(len(draws)):
         for _ in range(sweeps if number > 0 else 20 * sweeps):
-            for arm in range(len(x)):
-                place = free_place(x, arm, floor, ceiling, relations, room, stream)
-                if place == place:
-                    x[arm] = place
-            if n_components > 1:
-                move_components(x, y, n_components, floor, ceiling, relations, 0.0, nothing, stream)
+            _sweep(x, floor, ceiling, relations, room, y, stream)
         low, high = x.min(), x.max()
         shift = floor - low + uniform(stream) * (ceiling - floor - (high - low))
         over = turns and uniform(stream) < 0.5
@@ -467,22 +473,13 @@ def draw_width_too(
     """Fill `draws` as `draw_means` does, where it is unknown how wide the box is that means lie in.
 
     All widths up to `widest` are alike before the relations are known. K means in a box of width w have the
-    density ``w**-K``, so a box far wider than the relations need is unlikely. After every sweep the width is
-    drawn anew. If there is a `widest`, the box lies anywhere between 0 and that.
+    density ``w**-K``, so a box far wider than the relations need is unlikely. A new width is drawn
+    after every sweep. If `widest` is finite, the box lies anywhere between 0 and that.
     """
-    room, y, n_components = np.empty(2 * len(x)), np.empty(len(x)), len(relations.turns)
-    nothing = RewardEvidence(np.zeros(0), np.zeros(0), False)
-    turns = True
-    for which in range(n_components):
-        turns = turns and relations.turns[which] == 1
+    room, y, turns = np.empty(2 * len(x)), np.empty(len(x)), relations.turns.min() == 1
     for number in range(len(draws)):
         for _ in range(sweeps if number > 0 else 20 * sweeps):
-            for arm in range(len(x)):
-                place = free_place(x, arm, 0.0, width, relations, room, stream)
-                if place == place:
-                    x[arm] = place
-            if n_components > 1:
-                move_components(x, y, n_components, 0.0, width, relations, 0.0, nothing, stream)
+            _sweep(x, 0.0, width, relations, room, y, stream)
             low, high = x.min(), x.max()
             width = width_around(high - low, len(x), widest, uniform(stream))
             shift = uniform(stream) * (width - (high - low)) - low
