@@ -24,8 +24,7 @@ is let in. 'lsdt keys open', on the store of a stopped service, lets callers on 
 keys again.
 
 While a service runs on an SQLite store, only the service may write to it: give its address with --service,
-and
-an admin key in the environment variable LSDT_KEY unless there are no keys yet."""
+and an admin key in the environment variable LSDT_KEY unless there are no keys yet."""
 
 _EPILOG = """\
 examples:

@@ -48,7 +48,8 @@ examples:
   lsdt next-pairs --n-arms 100 --answers range --judge './how_much.sh {a} {b}' --max-wrong 1
 
 exit codes: 0 done, 1 questions are left (--max-questions, or the person stopped), 2 bad argument or answer,
-3 bad file, 4 relations contradict, 7 not for these relations, 70 an error of lsdt itself, 130 interrupted"""
+3 bad file, 4 relations contradict, 7 does not apply to these relations, 70 an error of lsdt itself,
+130 interrupted"""
 
 QUESTIONS_LEFT = 1  # exit code
 

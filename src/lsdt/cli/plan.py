@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from lsdt.identification import Plan
 
 _DESCRIPTION = """\
-Say before the first try how many it will take until the best arm is known, how much a policy will lose in so
-many rounds, which tolerance a number of tries establishes, and what more pairs or more tries would tell.
+Say before the first try how many it will take until the best arm is known, how much a policy will lose in a
+number of rounds, which tolerance that many tries establish, and what more pairs or more tries would tell.
 
-Experiments are played on means drawn from all that the relations of FILE allow. For rewards from 0 to 1 these
-lie anywhere between; if yours do not, as click rates do not, say where they lie with --means-between."""
+Experiments are played on means drawn from all that the relations of FILE allow. How far these spread is taken
+from how many pairs are similar and how many are not. If you know where they lie, as with click rates, say so
+with --means-between."""
 
 _EPILOG = """\
 examples:
@@ -56,7 +57,7 @@ def add_to(commands: Any, name: str) -> None:
     )
     add_file_options(parser)
     parser.add_argument(
-        "--epsilon", type=float, help="less than which similar means differ, if the file does not say so"
+        "--epsilon", type=float, help="similar means differ by less than this, if the file does not say so"
     )
     parser.add_argument(
         "--rewards", default="bernoulli", metavar="LAW", help="bernoulli (default) or gaussian"
@@ -65,7 +66,9 @@ def add_to(commands: Any, name: str) -> None:
         "--delta", type=float, default=0.05, help="accepted probability of a wrong answer (default 0.05)"
     )
     parser.add_argument(
-        "--tolerance", type=float, help="how far below the best mean that of the arm named may be (epsilon)"
+        "--tolerance",
+        type=float,
+        help="how far below the best mean the mean of the arm named may be (default: epsilon)",
     )
     parser.add_argument(
         "--horizons",
@@ -79,7 +82,11 @@ def add_to(commands: Any, name: str) -> None:
         "--n-pairs", type=int, default=100, metavar="N", help="more pairs, or tries, to compare (default 100)"
     )
     parser.add_argument(
-        "--means-between", type=float, nargs=2, metavar=("LOW", "HIGH"), help="where the means lie"
+        "--means-between",
+        type=float,
+        nargs=2,
+        metavar=("LOW", "HIGH"),
+        help="the lowest and the highest possible mean",
     )
     parser.add_argument("--policy", default="auto", metavar="POLICY", help="whose regret (default auto)")
     parser.add_argument("--runs", type=int, default=100, metavar="N", help="experiments played (default 100)")

@@ -39,8 +39,8 @@ examples:
   lsdt race scores.csv --user question --item prompt --rating score --tolerance .02
   lsdt race scores.csv --side side.parquet --json
 
-exit codes: 0 known, 1 not known within the budget and the examples, 2 bad argument, bad rows or a score that
-is none, 3 bad file, 4 relations contradict, 6 too large, 70 an error of lsdt itself, 130 interrupted"""
+exit codes: 0 known, 1 not known within the budget and the examples, 2 bad argument, bad rows or an invalid
+score, 3 bad file, 4 relations contradict, 6 too large, 70 an error of lsdt itself, 130 interrupted"""
 
 _MOST_LISTED = 20  # arms printed; chosen by eye to fit a terminal
 
@@ -78,7 +78,7 @@ def add_to(commands: Any, name: str) -> None:
         "--tolerance",
         type=float,
         default=0.0,
-        help="how far below the best mean that of the arm found may be, on the scale of scores (default 0)",
+        help="how far below the best mean the mean of the arm found may be, in units of scores (default 0)",
     )
     parser.add_argument("--budget", type=int, metavar="N", help="the largest number of evaluations")
     parser.set_defaults(run=run)
