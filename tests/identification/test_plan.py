@@ -130,6 +130,18 @@ def test_tolerances_and_budgets():
     assert "can be the best" in plan.text
 
 
+def test_all_tolerances_are_played_on_the_same_means():
+    """A tolerance gets the same tries whichever row it is in, and a smaller one takes no fewer."""
+    side = lsdt.problems.uniform(20, 0.1, 0.9, 0.1, "bernoulli", 0.5, 0.5).draw(1, 0).side
+    plan = lsdt.plan(side, tolerance=0.2, horizons=[], n_pairs=0, runs=40)
+    halved = lsdt.plan(side, tolerance=0.1, horizons=[], n_pairs=0, runs=40)
+    columns = ["tolerance", "tries", "low", "high"]
+    rows, others = plan.tolerances[columns].iloc[1:4], halved.tolerances[columns].iloc[0:3]
+    np.testing.assert_array_equal(rows.to_numpy(), others.to_numpy())
+    assert plan.tolerances["tries"].is_monotonic_increasing
+    assert plan.tolerances["high"].is_monotonic_increasing
+
+
 def test_an_error_may_be_as_rare_as_a_number_can_be():
     plan = lsdt.plan(lsdt.from_means([0.1, 0.9], 0.3), delta=1e-320, horizons=[10], n_pairs=0, runs=2)
     assert 100 < plan.classical < 100_000

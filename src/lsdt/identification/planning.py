@@ -44,7 +44,8 @@ _STEPS = (4.0, 2.0, 1.0, 0.5, 0.25)  # other tolerances to plan for, as shares o
 _MOST_TRIES = 1_000_000  # as many as `lsdt.identify` tries by default
 _FINEST = 1e-6  # the smallest tolerance, as a share of sigma
 _ENDS = (0.05, 0.95)  # of the intervals, which hold 90%
-_FEW_RUNS = 20  # for other tolerances, and for more pairs: small tolerances take many tries
+# Runs of short plans, and of comparing pairs with tries: 100 pairs among 100 arms take a second per run.
+_FEW_RUNS = 20
 _DELTA = 0.05  # the default of `plan` and of `lsdt.identify`
 _LIKELY = 0.9  # how sure a tolerance has to be reached to count as affordable
 
@@ -64,14 +65,16 @@ class Plan(NamedTuple):
     classical : int
         Tries by the sample-size formula for tests of every arm against the best one, without relations.
     tolerances : DataFrame
-        For several tolerances: ``tries`` (median), ``low``, ``high``, and ``classical``.
+        For several tolerances: ``tries`` (median), ``low``, ``high``, and ``classical``. All rows are played
+        on the same mean vectors, so they differ by their tolerance alone.
     rounds : DataFrame
         For every horizon: ``regret`` (mean), ``low``, ``high`` (90% of the runs lie between them),
         ``without`` (the regret of a policy that ignores the relations), and ``tolerance``, the least one that
         this many tries establish with a probability of 90%; NaN if none of those in `tolerances`.
     learning : DataFrame
         What ``more`` pairs or tries would tell: how many ``arms`` could then still be the best, on average,
-        and how probable it is that the best one is then ``known``.
+        and how probable it is that the best one is then ``known``; both on the same mean vectors, 20 at most
+        where pairs are asked about.
     policy : str
         The policy whose regret it is.
     runs : int
@@ -315,8 +318,7 @@ def _tolerances(
     for step in steps:
         tolerance = step * within
         rule = StoppingRule(found.side, law.model, tolerance, found)
-        played = likely if step == 1.0 else LikelyMeans(likely.arms, likely.means[:_FEW_RUNS])
-        tries = played_out(rule, played, delta, _MOST_TRIES, seed)[0].astype(np.float64)
+        tries = played_out(rule, likely, delta, _MOST_TRIES, seed)[0].astype(np.float64)
         tries[tries >= _MOST_TRIES] = np.inf
         low, high = np.quantile(tries, _ENDS, method="higher")
         classical = classical_tries(found.side.n_arms, law.model.sigma, tolerance, delta)
@@ -364,9 +366,10 @@ def _learning(
 
     rows: list[tuple[str, float, float]] = []
     if more:
-        few = LikelyMeans(likely.arms, likely.means[:_FEW_RUNS])
         if len(likely.arms) == found.side.n_arms and found.side.epsilon is not None:
-            left = left_with_pairs(found.side, few, more)
+            # Tries are then counted on the same few mean vectors as pairs.
+            likely = LikelyMeans(likely.arms, likely.means[:_FEW_RUNS])
+            left = left_with_pairs(found.side, likely, more)
             rows.append((counted(more, "more pair"), float(left.mean()), float(np.mean(left == 1))))
         rule = StoppingRule(found.side, law.model, within, found)
         tries, left = played_out(rule, likely, delta, more, seed)
