@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib import import_module
 
 import pandas as pd
 import pytest
@@ -135,6 +136,7 @@ def test_a_contradiction_in_ratings_is_a_note_of_build(run):
 
 @pytest.mark.parametrize(("to_people", "is_terminal"), [(True, True), (True, False), (False, True)])
 def test_a_terminal_hears_once_that_code_is_compiled(monkeypatch, capsys, to_people, is_terminal):
+    import_module("lsdt.kernel.compiler")  # which listens to Numba
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     with _announced_compilation(to_people):
         for _ in range(2):
