@@ -337,7 +337,7 @@ export interface AddedWebhook {
 }
 
 /**
- * What is known of an arm's mean, with two 95% intervals: of its posterior, and one for all times.
+ * What is known about an arm's mean, with two 95% intervals: of its posterior, and one for all times.
  *
  * The ends of the second are null where they are infinite.
  */
@@ -389,7 +389,7 @@ export interface BestResponse {
 }
 
 /**
- * An arm of which a change could not be noticed: `plays` of it wait for a decision that is still open.
+ * An arm whose changes could not be noticed: `plays` of it wait for a decision that is still open.
  *
  * `decision` is the number of that decision, and `seconds` how long ago it was asked for.
  */
@@ -489,7 +489,7 @@ export interface Expiry {
   reward: number | null;
 }
 
-/** More arms, and more that is known of pairs. */
+/** More arms, and more about pairs. */
 export interface ExtendRequest {
   arms?: ArmId[] | undefined;
   similar?: [ArmId, ArmId][] | undefined;
@@ -610,7 +610,7 @@ export interface MergeResponse {
 }
 
 /**
- * An experiment to begin: arms and what is known of pairs, or a table of pairs, or a log of ratings.
+ * An experiment to begin: arms and what is known about pairs, or a table of pairs, or a log of ratings.
  *
  * `file` and `log` are the text of CSV files; larger ones are sent as they are, see the documentation.
  */

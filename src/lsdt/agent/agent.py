@@ -1022,7 +1022,7 @@ class Agent:
             self._record([Event(_RETIRE, now(), -1, index, 1.0, signature.to_bytes())])
 
     def reinstate(self, arm: ArmId, *, reason: str = "", by: str = "") -> None:
-        """Bring a retired arm back into play, with all that is known of it.
+        """Bring a retired arm back into play, with all that is known about it.
 
         Examples
         --------
@@ -1146,7 +1146,7 @@ class Agent:
     def merge(
         self, others: Agent | bytes | Iterable[Agent | bytes], *, reason: str = "", by: str = ""
     ) -> int:
-        """Learn what other agents were told of the same arms, and return how many rewards that were.
+        """Learn the rewards that other agents were told for the same arms, and return their number.
 
         Counts add up. Decisions stay apart: what is pending stays with the agent that was asked, and counts
         at its worst in `stopping` of this one for good, so close decisions before agents are merged. The

@@ -117,7 +117,7 @@ class Floors(NamedTuple):
         return self._replace(arms=tuple(int(places[arm]) for arm in self.arms), held_arm=held)
 
     def as_options(self, side: SideInformation) -> dict[str, dict[ArmId, float]]:
-        """Return the options `floor` and `holdout` that they were made of."""
+        """Return the options `floor` and `holdout` that they were made from."""
         made: dict[str, dict[ArmId, float]] = {}
         if self.arms:
             labels = map(side.label, self.arms)

@@ -101,7 +101,7 @@ class Journal:
         return 0
 
     def take_snapshot(self, learner: Learner) -> bytes:
-        """Return a snapshot; a store gets it with what is written next."""
+        """Return a snapshot; it is stored with the next write."""
         learner.apply(Event(int(Kind.SNAPSHOT), now()), self.epoch)
         return snapshot.to_bytes(learner, self.units)
 

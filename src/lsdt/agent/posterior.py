@@ -52,7 +52,7 @@ _ERRORS_APART = 3.0  # standard errors between two means that draws tell apart; 
 
 
 class Standing(NamedTuple):
-    """A copy of what estimates need of a learner, which may go on learning meanwhile.
+    """A copy of the parts of a learner that estimates need; the learner may go on meanwhile.
 
     Attributes
     ----------

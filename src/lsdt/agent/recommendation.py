@@ -32,7 +32,7 @@ class Held(Protocol):
 
 
 class ArmEstimate(NamedTuple):
-    """What is known of the mean of an arm, with two 95% intervals: of its posterior, and one for all times.
+    """What is known about the mean of an arm, with two 95% intervals: the posterior's, and one for all times.
 
     ``mean`` is that of the rewards told. ``low`` and ``high`` are for one look; for rewards from 0 to 1
     every pending decision counts as 0 in the one and as 1 in the other. ``anytime_low`` and

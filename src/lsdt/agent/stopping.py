@@ -261,7 +261,7 @@ class Stopping:
 
     @property
     def about_risk(self) -> str:
-        """What `risk` is made of, in words; empty if there is none."""
+        """What `risk` consists of, in words; empty if there is none."""
         return risks_in_words(self._side.risks)
 
     @property

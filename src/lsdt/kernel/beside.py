@@ -206,7 +206,7 @@ def _address(function: TieredFunction) -> list[Any] | None:
 
 
 def _split(path: str) -> tuple[str, str]:
-    """Return module and name of what is at a path."""
+    """Split the path of an object into module and name."""
     module, _, name = path.rpartition(".")
     return module, name
 

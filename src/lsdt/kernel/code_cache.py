@@ -141,7 +141,7 @@ class CodeCache(_Cache):
         return f"{stem_of(self._name)}-{short_hash(self._stamp.encode())}-{digest}.code"
 
     def _remove_outdated(self, folder: Path) -> None:
-        """Remove code of this function from other sources, and what processes that died left behind.
+        """Remove code of this function from other sources, and the leftovers of processes that died.
 
         Other processes write and remove files here at the same time: one that is gone is no error.
         """

@@ -104,7 +104,7 @@ class Setting(NamedTuple):
 
 
 class RunTotals(NamedTuple):
-    """What a replication has come to; all arrays, so that a run can be interrupted and taken up again.
+    """The state of a replication; all arrays, so that a run can be interrupted and resumed.
 
     ``clock`` is the number of rounds played and of checkpoints passed, ``sums`` the regret and the reward so
     far; ``regret`` and ``reward`` are read at ``checkpoints``. ``plays`` may be empty: then none are counted.
@@ -121,7 +121,7 @@ class RunTotals(NamedTuple):
 
 
 class ReplayLog(NamedTuple):
-    """The world of a replay: the items a policy may play, what users rated, users as they come.
+    """The data of a replay: the items a policy may play, the ratings, and the users in their order.
 
     User u gave ``ratings[starts[u]:starts[u + 1]]`` to ``items`` at the same places, which ascend.
     """
@@ -134,7 +134,7 @@ class ReplayLog(NamedTuple):
 
 
 class ReplayTrace(NamedTuple):
-    """What a replay has come to, round by round; it can be interrupted and taken up again.
+    """The results of a replay, round by round; it can be interrupted and resumed.
 
     ``clock`` is the number of rounds answered and of users gone by. ``clock[1]`` is -1 when the policy chose
     an invalid arm, which is then in ``clock[0]``.

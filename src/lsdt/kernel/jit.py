@@ -354,7 +354,7 @@ def _plain_numbers(result: Any) -> Any:
 
 
 def interpreted_as(plain: Callable[..., object]) -> Callable[[Function], Function]:
-    """Mark an inlined function whose lines are for the compiler alone; the interpreter runs `plain`.
+    """Mark an inlined function that only the compiler reads; the interpreter runs `plain` instead.
 
     NumPy warns when whole numbers of 64 bits overflow, which random numbers and checksums do on purpose, and
     Python's own whole numbers are ten times as fast.
@@ -380,7 +380,7 @@ def compiled_for(
     work: Callable[..., int] | None = None,
     plain: Callable[..., object] | None = None,
 ) -> Callable[[Function], Function]:
-    """Like `compiled`, for a function of which every class of state has its own.
+    """Like `compiled`, for a function that has one version per state class.
 
     If `stamp`, which is that of its sources, is None, the code is not kept: nothing could tell whether it is
     still that of the sources.

@@ -34,7 +34,7 @@ class Tail(NamedTuple):
 
 
 class RewardModel(NamedTuple):
-    """What a policy is told of the rewards: family, sub-Gaussian parameter sigma, tail where it is known."""
+    """What a policy knows about the rewards: family, sub-Gaussian parameter sigma, tail where it is known."""
 
     family: str
     sigma: float

@@ -279,7 +279,7 @@ def unpack(state: Any, key: Array, content: Array, places: Mapping[str, str | in
 
 
 def _may_be(kept: Array, before: Array, kind: str) -> bool:
-    """Say whether a field can hold these words, from what it holds before the first round."""
+    """Return whether a field can hold these words, judging by what it held before the first round."""
     if kind in ("Real", "FixedReals"):
         return bool(np.allclose(kept, before, rtol=1e-9, atol=0.0, equal_nan=True))
     if kind == "Reals":
@@ -311,7 +311,7 @@ def allowed_of(everything: bool, flags: Array) -> Allowed:
 
 @inlined
 def stream_of(buffer: Array, round_: int, purpose: int) -> Array:
-    """Return the random stream of a round for a purpose, at its beginning; it lies in the buffer."""
+    """Return the random stream of a round for a purpose, at its beginning; it is a view of the buffer."""
     stream = view_of(buffer, 0, STREAM_WORDS, np.uint64)
     begin_round(stream, round_, purpose)
     return stream

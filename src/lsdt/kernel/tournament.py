@@ -119,7 +119,7 @@ def play_game(
 def certain_until(
     mean: float, isq: float, other_mean: float, other_isq: float, wins_ties: bool, x: float
 ) -> float:
-    """Return up to where an arm that wins at `x` surely goes on to win as x grows; `x` when that is open."""
+    """Return up to which x an arm that wins at `x` is certain to keep winning; `x` if that is not known."""
     rise, gain = mean - other_mean, isq - other_isq
     if wins_ties and rise >= 0.0 and gain >= 0.0:
         return math.inf  # rounding never turns an order around: at worst it makes a tie

@@ -107,7 +107,7 @@ class Player:
         self.entries.teach(*packed, numbers, purpose, arms, rewards)
 
     def copy(self) -> Player:
-        """Return a player of its own that goes on from here."""
+        """Return an independent player that continues from here."""
         player = self._with(self.packed.copy())
         player.round = self.round
         return player
@@ -358,7 +358,7 @@ class Policy:
 
     @property
     def prepares_many(self) -> bool:
-        """Whether `players_on` can be asked: of built-in policies alone, whose states need no check."""
+        """Whether `players_on` can be called: only for built-in policies, whose states need no check."""
         return self._is_built_in and self._specification.prepare_many is not None
 
     def players_on(self, classes: CandidateClasses, rewards: RewardModel, keys: Array) -> list[Player]:

@@ -53,7 +53,7 @@ _REASONS = {
 
 @dataclass(frozen=True)
 class Situation:
-    """The arms a policy plays on, numbered from 0, and what is known of them.
+    """The arms a policy plays on, numbered from 0, and what is known about them.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ def _has_pairs(side: SideInformation) -> bool:
 
 
 def _has_distances(side: SideInformation) -> bool:
-    """Return whether something is known of how far apart two means are, in the units of rewards."""
+    """Return whether anything is known about how far apart means are, in the units of rewards."""
     return side.has_epsilon or (side.ranges is not None and side.ranges.has_size)
 
 

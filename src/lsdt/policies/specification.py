@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Number:
-    """A real parameter: its default, and the range it must lie in.
+    """A real parameter: its default and its range.
 
     A default of None is worked out by `derive`, from what is known of the rewards and from the parameters
     declared before this one. `goes_with` is a `Choice` and the words of it for which there is such a number.

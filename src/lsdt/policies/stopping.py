@@ -38,7 +38,7 @@ _LEARNED = ("pending", "tops", "base", "top_base", "lowest", "lowest_sum", "tota
 
 
 class Verdict(NamedTuple):
-    """What rewards say of the arms that may be the best.
+    """What rewards say about the arms that may be the best.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class StoppingRule:
     def judge(
         self, counts: NDArray[np.int64], sums: NDArray[np.float64], pending: NDArray[np.int64] | None = None
     ) -> Verdict:
-        """Return what rewards say.
+        """Return the verdict of the rewards.
 
         Parameters
         ----------

@@ -40,7 +40,7 @@ _CONTRADICTION = "the relations contradict one another, so that none of them was
 
 
 class TopVerdict(NamedTuple):
-    """What rewards say of the best arms.
+    """What rewards say about the best arms.
 
     Attributes
     ----------

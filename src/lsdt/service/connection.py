@@ -58,7 +58,7 @@ def _call_of(url: bytes) -> tuple[str, str] | None:
 
 
 class _Nothing:
-    """In place of the event that uvicorn sets for tasks that wait for a request; here there are none."""
+    """Stands in for the event that uvicorn sets for tasks that wait for a request; there are none here."""
 
     @staticmethod
     def set() -> None:
@@ -66,7 +66,7 @@ class _Nothing:
 
 
 class _Exchange:
-    """A request that is answered here, with what uvicorn's protocol looks for in its own."""
+    """A request that is answered here, with the attributes that uvicorn's protocol expects."""
 
     __slots__ = ("disconnected", "keep_alive", "more_body", "name", "parts", "response_complete", "what")
     message_event, response_started = _Nothing, False
@@ -79,7 +79,7 @@ class _Exchange:
 
 
 class _Open:
-    """A transport that drops what is written after its end, of which uvicorn hears a moment later."""
+    """A transport that drops what is written after its end, which uvicorn learns a moment later."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
@@ -94,7 +94,7 @@ class _Open:
 
 
 class _Flow(FlowControl):
-    """Reads on only when nothing that was read still waits behind another request."""
+    """Reads on only when no request that was read is still waiting."""
 
     def __init__(self, transport: asyncio.Transport, behind: deque[Any]) -> None:
         super().__init__(transport)
@@ -264,7 +264,7 @@ class DecisionConnection(HttpToolsProtocol):
         self.url, self.headers = b"", []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Gather the headers, but not those behind a body in chunks: the request was read without them."""
+        """Collect the headers, but not those after a chunked body: the request was handed on by then."""
         if self._n_body == 0:
             self.headers.append((name.lower(), value))
 

@@ -65,7 +65,7 @@ class Key(NamedTuple):
 def add_key(
     store: Store, role: Any, experiment: Any = None, rate: Any = None, name: Any = ""
 ) -> tuple[str, Key]:
-    """Put a new key into a store; return the key, which cannot be shown again, and what is known of it.
+    """Put a new key into a store; return the key, which cannot be shown again, and its record.
 
     From then on the store is served to callers with a key only, also when all keys are removed; `open_again`
     undoes that.

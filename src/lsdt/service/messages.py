@@ -51,7 +51,7 @@ class PriorRewards(Struct, forbid_unknown_fields=True):
 
 
 class NewExperiment(Struct, forbid_unknown_fields=True):
-    """An experiment to begin: arms and what is known of pairs, or a table of pairs, or a log of ratings.
+    """An experiment to begin: arms and what is known about pairs, or a table of pairs, or a log of ratings.
 
     `file` and `log` are the text of CSV files; larger ones are sent as they are, see the documentation.
     """
@@ -219,7 +219,7 @@ class CancelResponse(Struct):
 
 
 class ExtendRequest(Struct, forbid_unknown_fields=True):
-    """More arms, and more that is known of pairs."""
+    """More arms, and more about pairs."""
 
     arms: list[ArmId] = []
     similar: list[tuple[ArmId, ArmId]] = []
@@ -327,7 +327,7 @@ class ArmPage(Struct):
 
 
 class ArmEstimateResponse(Struct):
-    """What is known of an arm's mean, with two 95% intervals: of its posterior, and one for all times.
+    """What is known about an arm's mean, with two 95% intervals: of its posterior, and one for all times.
 
     The ends of the second are null where they are infinite.
     """
@@ -465,7 +465,7 @@ class ChangedArm(Struct):
 
 
 class BlockedArm(Struct):
-    """An arm of which a change could not be noticed: `plays` of it wait for a decision that is still open.
+    """An arm whose changes could not be noticed: `plays` of it wait for a decision that is still open.
 
     `decision` is the number of that decision, and `seconds` how long ago it was asked for.
     """

@@ -151,9 +151,9 @@ def description() -> dict[str, Any]:
 
 
 def _plain(schema: Any) -> Any:
-    """Return a schema that generators of clients understand: every array says of what it is.
+    """Return a schema that generators of clients understand, in which every array has `items`.
 
-    Of tuples the length says that nothing follows.
+    Of tuples ``items: false`` is dropped, since their length already says that nothing follows.
     """
     if isinstance(schema, list):
         return [_plain(each) for each in schema]

@@ -520,7 +520,7 @@ def _query(request: Request, *names: str) -> QueryParams:
 
 
 def _from_query(request: Request) -> messages.NewExperiment:
-    """Return what the query says of an experiment that is made of a file."""
+    """Return what the query says about an experiment that is made from a file."""
     given: dict[str, Any] = {}
     for word, text in request.query_params.items():
         if word not in OF_A_FILE:

@@ -96,7 +96,7 @@ class _Server(uvicorn.Server):
 
 
 def _protocol(service: Service) -> Any:
-    """Return how connections are served: decisions by themselves, where nothing is done to every answer."""
+    """Return the protocol of connections; decisions bypass ASGI, except with CORS or when following a log."""
     try:
         from lsdt.service.connection import protocol_of
     except ModuleNotFoundError:  # httptools, which not every system has

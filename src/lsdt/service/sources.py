@@ -67,7 +67,7 @@ def from_file(content: bytes, ending: str, is_complete: bool | None = None) -> S
 
 
 def from_log(content: bytes, ending: str, epsilon: float | None) -> SideInformation:
-    """Return what a log of ratings says of its items."""
+    """Return what a log of ratings says about its items."""
     from lsdt.ratings import from_ratings
 
     chosen = "auto" if epsilon is None else epsilon

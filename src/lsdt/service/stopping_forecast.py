@@ -33,7 +33,7 @@ _SHOWN = 3  # changed arms, by eye: a sentence each
 
 
 class Findings(NamedTuple):
-    """What is found of an experiment.
+    """What was found about an experiment.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ _FIRST = Findings(messages.StoppingForecast(None, "it is being computed"))
 
 
 class _Forecast:
-    """What was found of one experiment, and of which state of it."""
+    """What was found about one experiment, and in which state of it."""
 
     __slots__ = ("asked", "due", "findings", "is_running", "seen", "side", "took")
 
@@ -69,7 +69,7 @@ class _Forecast:
 
 
 class StoppingForecasts:
-    """What is found of each experiment, at most a few seconds old.
+    """What was found about each experiment, at most a few seconds old.
 
     The rule that says when to stop is made of the side information, which may take seconds, and compiled on
     first use. So it works in a thread of its own, one experiment at a time, on a copy of counts and sums; the
@@ -111,13 +111,13 @@ class StoppingForecasts:
             look.is_running = False
 
     def compute(self, hosted: HostedExperiment) -> Findings:
-        """Return what is found of an experiment now; may take seconds, and one is computed at a time."""
+        """Compute what can be said about an experiment now; this may take seconds, and one runs at a time."""
         with self._turn:
             return findings_of(hosted)
 
 
 def findings_of(hosted: HostedExperiment) -> Findings:
-    """Return what is found of an experiment now."""
+    """Compute what can be said about an experiment now."""
     return Findings(stopping_forecast(hosted.agent), _conflict(hosted), *_drift(hosted.agent))
 
 

@@ -165,7 +165,7 @@ class Beaten:
         )
 
     def without_beaters(self, arms: NDArray[np.bool_]) -> Beaten | None:
-        """Return the facts but for those of some beaters, which are no longer there to be better."""
+        """Return the facts without those of some beaters, which are no longer in play."""
         return self._kept(
             source.select(~arms[source.beaters], np.arange(len(arms))) for source in self.sources
         )

@@ -38,7 +38,7 @@ class StatedRisk(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What is known of the sources of side information; every field may be empty.
+    """What is known about the sources of side information; every field may be empty.
 
     Attributes
     ----------

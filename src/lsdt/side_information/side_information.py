@@ -453,7 +453,7 @@ class SideInformation:
         return known[self._store.relation(first, second)]
 
     def range_at(self, first: int, second: int) -> KnownRange:
-        """Return what `ranges` says of the mean of one arm minus that of another, given by index."""
+        """Return what `ranges` says about the mean of one arm minus that of another, given by index."""
         return KnownRange() if self._store.ranges is None else self._store.ranges.at(first, second)
 
     @property

@@ -98,7 +98,7 @@ def reach_all(scratch: Scratch, n_reached: int) -> int:
 
 @inlined
 def _enqueue(s: Scratch, arm: int, unit: int) -> None:
-    """Put an arm whose bounds changed in a queue: the narrower they are, the earlier its turn."""
+    """Put an arm whose bounds changed in a queue; the narrower they are, the sooner it is visited."""
     width = s.upper[arm] - s.lower[arm]
     queue = 0 if width <= unit else (1 if width <= 2 * unit else 2)
     enqueue(s.waiting, s.queues, s.ends, arm, queue)

@@ -118,7 +118,7 @@ def asked(state: IdentifyState, arm: int, allowed: Allowed, stream: Array) -> No
 
 
 def update(state: IdentifyState, arm: int, reward: float, stream: Array) -> None:
-    """Count the reward and bring the evidence that it changes up to date."""
+    """Count the reward and update the evidence that it changes."""
     learn_rewards(state, arm, 1, reward)
 
 

@@ -61,7 +61,7 @@ class LsdtClosureState(NamedTuple):
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureState:
-    """Start with nothing played and nothing known of any cost."""
+    """Start with nothing played and no cost known."""
     none = np.zeros(situation.n_arms)
     costs = new_costs(situation.mutual_bounds, FAMILIES[parameters.divergence], parameters.sigma**2)
     return LsdtClosureState(parameters.c, np.zeros(1), none, none - 1.0, costs)
@@ -127,7 +127,7 @@ def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
 
 
 def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> None:
-    """Count the reward and bring the costs that it changes up to date."""
+    """Count the reward and update the costs that it changes."""
     state.total[0] += 1
     learn_reward(state.costs, arm, reward)
     column = column_of(state.costs.rows, arm)
@@ -136,7 +136,7 @@ def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> N
 
 
 def fill(state: LsdtClosureState, counts: Array, sums: Array) -> None:
-    """Start with rewards; what is known of costs, nothing, stays right."""
+    """Start with rewards; no cost is known yet."""
     fill_costs(state.costs, counts, sums)
     state.total[0] = state.costs.tallies.counts.sum()
 

@@ -97,7 +97,7 @@ class LsdtPosteriorState(NamedTuple):
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPosteriorState:
-    """Draw particles, and start with nothing played and nothing known of any cost."""
+    """Draw particles, and start with nothing played and no cost known."""
     none, family, variance = np.zeros(situation.n_arms), FAMILIES[parameters.divergence], parameters.sigma**2
     return LsdtPosteriorState(
         lift=parameters.lift,
@@ -123,7 +123,7 @@ def guard_of(particles: Particles, is_seen: bool) -> float:
 
 @compiled
 def put_excess(state: LsdtPosteriorState) -> None:
-    """Bring e up to date: exact for arms that rules 1 and 3 may concern, a lower bound for others."""
+    """Update e: exactly for arms that rules 1 and 3 may concern, by a lower bound for others."""
     costs, excess, n_arms, particles = state.costs, state.excess, len(state.excess), state.particles
     lowest, known, counts, bound = least_of_all(costs), costs.known, costs.tallies.counts, costs.bound
     least_bounds(costs.family, costs.rows.floor, costs.point, costs.cost, costs.slope, 0, n_arms, bound)
@@ -288,7 +288,7 @@ def select(state: LsdtPosteriorState, allowed: Allowed, stream: Array) -> int:
 
 
 def update(state: LsdtPosteriorState, arm: int, reward: float, stream: Array) -> None:
-    """Weigh particles by the reward, resample and move them, and bring the costs up to date."""
+    """Weigh particles by the reward, resample and move them, and update the costs."""
     state.total[0] += 1
     learn_reward(state.costs, arm, reward)
     if state.particles.size > 0:

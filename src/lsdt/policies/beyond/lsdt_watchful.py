@@ -163,7 +163,7 @@ def lowest_mean(state: WatchfulState, arm: int) -> float:
 def largest_fit(
     state: WatchfulState, arm: int, room: float, below: float, above: float, least: float, most: float
 ) -> float:
-    """Return the largest q whose rising cost fits into `room`; it does below, and does not above.
+    """Return the largest q whose rising cost is at most `room`: `below` is such a q, `above` is not.
 
     Secants with Illinois' rule, and every third step halves.
     """

@@ -124,12 +124,12 @@ def select(state: MixtureClosureState, allowed: Allowed, stream: Array) -> int:
 
 
 def update(state: MixtureClosureState, arm: int, reward: float, stream: Array) -> None:
-    """Count the reward and bring the evidence that it changes up to date."""
+    """Count the reward and update the evidence that it changes."""
     learn_reward(state, arm, reward)
 
 
 def fill(state: MixtureClosureState, counts: Array, sums: Array) -> None:
-    """Start with rewards; what is known of the evidence, nothing, stays right."""
+    """Start with rewards; no evidence is known yet."""
     fill_tallies(state.tallies, counts, sums)
     learn_all(state)
     fill_plays(state.rows, state.tallies.counts)

@@ -86,7 +86,7 @@ class SoftClosureState(NamedTuple):
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> SoftClosureState:
-    """Draw means, and start with nothing played and nothing known of any cost."""
+    """Draw means, and start with nothing played and no cost known."""
     n_arms, family = situation.n_arms, FAMILIES[parameters.divergence]
     none, one = np.zeros(n_arms), np.zeros(1)
     assert situation.offline is not None
@@ -201,7 +201,7 @@ def select(state: SoftClosureState, allowed: Allowed, stream: Array) -> int:
 
 @compiled
 def weigh_draws(state: SoftClosureState, arm: int, reward: float, count: int, mean: float) -> None:
-    """Bring the likelihoods of the draws up to date; count and mean are those before the reward."""
+    """Update the likelihoods of the draws; `count` and `mean` are those before the reward."""
     family, now = state.costs.family, state.costs.tallies.means[arm]
     n_draws, fit, lean = np.uint64(state.n_draws), state.fit, state.lean
     first, second, at = state.first, state.second, np.uint64(arm) * np.uint64(state.n_draws)
@@ -233,7 +233,7 @@ def update(state: SoftClosureState, arm: int, reward: float, stream: Array) -> N
 
 
 def fill(state: SoftClosureState, counts: Array, sums: Array) -> None:
-    """Start with rewards; what is known of costs, nothing, stays right."""
+    """Start with rewards; no cost is known yet."""
     fill_costs(state.costs, counts, sums)
     plays, means = state.costs.tallies.counts.astype(np.float64), state.costs.tallies.means
     state.total[0] = state.costs.tallies.counts.sum()

@@ -55,7 +55,7 @@ class CklUcbState(NamedTuple):
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> CklUcbState:
-    """Start with nothing played and nothing known of any index."""
+    """Start with nothing played and no index known."""
     none, zero, n_arms = np.zeros(situation.n_arms), np.zeros(1), situation.n_arms
     assert situation.epsilon is not None
     return CklUcbState(
@@ -156,7 +156,7 @@ def select(state: CklUcbState, allowed: Allowed, stream: Array) -> int:
 
 @inlined
 def change_term(state: CklUcbState, arm: int, shift: float, sign: float, source: int) -> None:
-    """Add or take off the term of arm `source` in the cost of `arm`."""
+    """Add or subtract the term of arm `source` in the cost of `arm`."""
     q, count, mean = state.point[arm] - shift, state.tallies.counts[source], state.tallies.means[source]
     state.cost[arm] += sign * term_cost(state.family, state.variance, count, mean, q)
     state.slope[arm] += sign * term_slope(state.family, state.variance, count, mean, q)
@@ -165,7 +165,7 @@ def change_term(state: CklUcbState, arm: int, shift: float, sign: float, source:
 
 @inlined
 def change_terms(state: CklUcbState, arm: int, sign: float) -> None:
-    """Add or take off the terms of an arm in its own cost and in those of its neighbours."""
+    """Add or subtract the terms of an arm in its own cost and in those of its neighbours."""
     if state.point[arm] < math.inf:
         change_term(state, arm, 0.0, sign, arm)
     for place in range(state.indptr[arm], state.indptr[arm + 1]):
@@ -175,7 +175,7 @@ def change_terms(state: CklUcbState, arm: int, sign: float) -> None:
 
 
 def update(state: CklUcbState, arm: int, reward: float, stream: Array) -> None:
-    """Count the reward and bring the costs of the neighbours up to date."""
+    """Count the reward and update the costs of the neighbours."""
     state.total[0] += 1
     change_terms(state, arm, -1.0)
     add_reward(state.tallies, arm, reward)

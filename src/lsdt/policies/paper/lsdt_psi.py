@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class LsdtPsiState(NamedTuple):
-    """``alive`` is the paper's B_m; ``target`` is how often an arm is to be played by the epoch's end.
+    """``alive`` is the paper's B_m; ``target`` is how many plays an arm needs by the epoch's end.
 
     ``isq`` is one over the root of the count, for heavy tails the width of `truncation`. With these the pool
     of an arm has ``pool_counts`` rewards, and in ``pool_kept`` a sum for every epoch.

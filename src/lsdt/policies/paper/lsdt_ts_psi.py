@@ -145,7 +145,7 @@ def drop(state: LsdtTsPsiState, arm: int) -> None:
 
 @compiled
 def put_in_trees(state: LsdtTsPsiState, arm: int, most: float, least: float) -> None:
-    """Note what is known of an arm's lower quantile, and of its upper one with the sign turned round."""
+    """Enter an arm's lower quantile, as far as it is known, and the upper one with its sign reversed."""
     if most != state.at_most[arm]:
         state.at_most[arm] = most
         mark_changed(state.most_tree, 0, len(state.flat), arm)
@@ -180,7 +180,7 @@ def smallest_upper(state: LsdtTsPsiState, epsilon: float, best: float) -> int:
 
 @inlined
 def eliminate_by_quantiles(state: LsdtTsPsiState) -> None:
-    """Drop the arms whose pooled upper quantile, with epsilon on top, is not above the best lower one.
+    """Drop the arms whose pooled upper quantile, plus epsilon, is at most the best lower one.
 
     A quantile below the median (delta < 1/2) is below it: most arms need no quantile at all.
     """

@@ -34,7 +34,7 @@ _BELOW_ONE = 1.0 - 2.0**-53  # the largest float below 1
 
 @inlined
 def inside(family: int, mean: float) -> float:
-    """Return a mean as its family sees it: coins have none outside [0, 1]."""
+    """Return a mean, clipped to [0, 1] for coins."""
     return min(max(mean, 0.0), 1.0) if family == BERNOULLI else mean
 
 

@@ -60,7 +60,7 @@ _DEPTH = 0.03
 
 
 class ClosureCosts(NamedTuple):
-    """All that is known of the costs of arms being the best.
+    """All that is known about the costs of arms being the best.
 
     ``point``, ``cost`` and ``slope`` are the tangents. Where ``known`` is 1, ``least`` is the least cost of
     an arm, reached at ``cheapest``. ``champion`` is the arm of least cost as last found, ``bound`` is scratch
@@ -93,7 +93,7 @@ COST_PLACES = {
 
 
 def new_costs(bounds: MutualBounds, family: int, variance: float) -> ClosureCosts:
-    """Return the costs of arms with these bounds on gaps: nothing is played, and nothing known."""
+    """Return the costs of arms with these bounds on gaps, before any play."""
     rows = rows_of(bounds, family)
     n_arms = len(rows.floor)
     none = np.zeros(n_arms)
@@ -342,7 +342,7 @@ def fill_costs(costs: ClosureCosts, counts: Array, sums: Array) -> None:
 
 @inlined
 def learn_reward(costs: ClosureCosts, arm: int, reward: float) -> None:
-    """Count a reward, and bring the costs that it changes up to date."""
+    """Count a reward, and update the costs that it changes."""
     count, mean = costs.tallies.counts[arm], costs.tallies.means[arm]
     add_reward(costs.tallies, arm, reward)
     change_terms(costs, arm, count, mean)
@@ -350,7 +350,7 @@ def learn_reward(costs: ClosureCosts, arm: int, reward: float) -> None:
 
 @compiled
 def change_terms(costs: ClosureCosts, source: int, count: int, mean: float) -> None:
-    """Bring the terms of an arm up to date, whose count and mean were these before its last reward.
+    """Update the terms of an arm; `count` and `mean` are those before its last reward.
 
     For coins, two divergences to the same point differ by what is the same for all points and one logarithm.
     """

@@ -105,7 +105,7 @@ def whose_turn(state: Any, epoch: Epoch, allowed: Allowed) -> int:
 
 @inlined
 def eliminate(state: Any, epoch: Epoch, pooled: Array, radius: Array) -> None:
-    """Drop the arms whose pooled upper bound, with epsilon on top, is at most the best lower bound."""
+    """Drop the arms whose pooled upper bound plus epsilon is at most the best lower bound."""
     best = -math.inf
     for arm in range(len(state.z)):
         if epoch.alive[arm] == 1:

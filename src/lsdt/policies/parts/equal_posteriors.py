@@ -62,7 +62,7 @@ def room_for(n_arms: int) -> int:
 
 
 def new_groups(key_a: float, key_b: float, sizes: Array, members: Array) -> tuple[Groups, Array]:
-    """Return the groups of families of these sizes whose arms are all equal, and where each has its room.
+    """Return groups for families of these sizes, whose arms are all equal, and where each family begins.
 
     The arms of the families lie one after the other in `members`.
     """
@@ -195,7 +195,7 @@ def move_arm(
 
 @compiled
 def drop_arm(groups: Groups, first: int, end: int, which: int, arm: int, key_a: float, key_b: float) -> None:
-    """Take an arm out of its family: it comes to lie behind the end of the last group."""
+    """Take an arm out of its family, by moving it behind the end of the last group."""
     last = last_of(groups, first, end, which)
     source = lower_bound(groups.keys_a, groups.keys_b, first, last, key_a, key_b)
     if source >= last:

@@ -135,7 +135,7 @@ def find_least(state: Any, arm: int) -> None:
 
 @compiled
 def change_terms(state: Any, source: int, then: Seen, led: bool, leads: bool) -> None:
-    """Bring the terms of an arm up to date, of which this was seen before, and which led or did not."""
+    """Update the terms of an arm, given what was seen of it before and whether it led."""
     tolerance, now, column = state.tolerance, seen_of(state, source), column_of(state.rows, source)
     known, point, values, slopes = state.known, state.point, state.value, state.slope
     if (led or leads) and column.size < len(known):  # rows without the leader have a term for it too
@@ -186,7 +186,7 @@ def change_others(state: Any, source: int, more: float) -> None:
 
 @compiled
 def learn_rewards(state: Any, arm: int, count: int, total: float) -> None:
-    """Count rewards of an arm, and bring the evidence that they change up to date."""
+    """Count rewards of an arm, and update the evidence that they change."""
     before, lowest = seen_of(state, arm), state.lowest[arm]
     state.stands[0] = 0
     state.total[0] += count

@@ -54,7 +54,7 @@ ROW_PLACES = {"rows.played": "rows.floor", "rows.equivalence_class": "rows.floor
 
 
 class Row(NamedTuple):
-    """What the costs of one arm are made of, `size` terms, the first of them at place `first`.
+    """The terms of the cost of one arm: `size` of them, the first at place `first`.
 
     If every arm is in it, `played` lists all arms, those with rewards first: of the others there is no term.
     Else it is empty.
@@ -83,11 +83,11 @@ def rows_of(bounds: MutualBounds, family: int, by_columns: bool = True) -> GapRo
 
 
 def tables_of(bounds: MutualBounds, by_columns: bool, most: int = MOST_BOUNDS) -> tuple[Array, Array] | None:
-    """Return lower and upper bounds of all pairs: an arm of which nothing is known lies at or below the best.
+    """Return lower and upper bounds of all pairs; unknown gaps are between 0 and infinity.
 
-    Left out, such an arm would explain all rewards but its own at no cost, and win every comparison. With
-    more than `most` pairs (some 7,000 candidates) rows that are not whole stay as they are, and this is None,
-    unless an index of them would take more memory than the tables.
+    If it were left out, an arm with unknown gaps would explain all rewards but its own at no cost, and win
+    every comparison. With more than `most` pairs (some 7,000 candidates) rows that are not whole stay as they
+    are, and this is None, unless an index of them would take more memory than the tables.
     """
     n_arms, n_entries = len(bounds.indptr) - 1, len(bounds.indices)
     if n_entries == n_arms**2:
@@ -158,7 +158,7 @@ def row_span(indptr: Array, n_played: int, arm: int) -> tuple[int, int]:
 
 @inlined
 def row_of(state: Any, arm: int) -> Row:
-    """Return what the costs of an arm are made of."""
+    """Return the terms of the cost of an arm."""
     rows = state.rows
     is_full = len(rows.played) > 0
     return Row(

@@ -119,7 +119,7 @@ def _root_of_inverse(similar: NDArray[np.float64], weight: float, ridge: float) 
 
 @inlined
 def learn_mean(estimate: GraphEstimate, arm: int, reward: float) -> None:
-    """Bring the estimate up to date; the row of the arm itself is needed by all others, and changed last."""
+    """Update the estimate; all other rows need the row of the arm itself, so it is changed last."""
     means, variances, factor, members = (
         estimate.means,
         estimate.variances,

@@ -32,7 +32,7 @@ _GRACE = 12.0
 
 @compiled
 def put_interval(state: Any, arm: int, leader: int, q: float, low: Array, high: Array) -> None:
-    """Put into `low` and `high` what the means of all arms may be if `arm` is the best with mean q."""
+    """Write into `low` and `high` bounds on the means of all arms if `arm` is the best with mean q."""
     low[:] = -math.inf
     high[:] = q
     if leader >= 0:

@@ -205,7 +205,7 @@ def first_means(
 
 
 def likely_width(side: SideInformation, size: float) -> float:
-    """Return how wide an interval is of which two uniform points are similar as often as two arms are."""
+    """Return the width of the interval in which two uniform points are similar as often as two arms are."""
     if side.epsilon is None or side.n_similar == 0:
         return 0.0
     apart = side.n_dissimilar / (side.n_similar + side.n_dissimilar)

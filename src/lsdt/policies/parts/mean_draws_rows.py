@@ -39,7 +39,7 @@ _CLEARLY = 1e-12  # a relation is left out if others imply more, by more than ro
 
 
 class _Group(NamedTuple):
-    """Arms that move at once, and tables of what bounds each: a row an arm, padded.
+    """Arms that move at once, and tables of what bounds each: one padded row per arm.
 
     ``z[above] + above_by`` bounds them from above, ``z[below] - below_by`` from below. ``loose`` are
     dissimilar arms on either side. Where the arms are ``wide``, these may leave several intervals.
@@ -56,7 +56,7 @@ class _Group(NamedTuple):
 
 
 class MovableComponent(NamedTuple):
-    """Arms that links hold together, and dissimilar pairs of these (by their place) and others."""
+    """Arms joined by links, and their dissimilar pairs: `places` in `arms`, and `others` outside."""
 
     arms: Wholes
     turns: bool

@@ -67,7 +67,7 @@ _SPEAKERS = 4.0
 
 
 class Seen(NamedTuple):
-    """What counts of one arm: how many decisions, and the least and the largest mean they can come to.
+    """What counts for one arm: how many decisions, and the least and the largest mean that they can have.
 
     ``base`` and ``top_base`` are the parts of log M that do not depend on theta, where theta lies below
     ``mean``, and above ``top``.
@@ -128,7 +128,7 @@ def base_term(family: int, count: int, mean: float) -> float:
 
 @inlined
 def seen_mean(family: int, mean: float) -> float:
-    """Return a mean as its family sees it: there is none outside [0, 1] for rewards in it."""
+    """Return a mean, clipped to [0, 1] for rewards in [0, 1]."""
     return min(max(mean, 0.0), 1.0) if family == BERNOULLI else mean
 
 

@@ -148,7 +148,7 @@ def solve_index(state: Any, arm: int, level: float) -> None:
 
 @compiled
 def learn_reward(state: Any, source: int, reward: float) -> None:
-    """Count a reward, and bring the tangents that it changes up to date."""
+    """Count a reward, and update the tangents that it changes."""
     then, lowest = seen_of(state, source), state.lowest[source]
     state.total[0] += 1
     state.tallies.counts[source] += 1

@@ -70,7 +70,7 @@ def strongest_rivals(
 def reward_divergence(
     state: Any, rival: int, leader: int, tolerance: float, q: float, estimate: Array
 ) -> Array:
-    """Return how far, by KL, the likely mean of every arm is from what an explanation makes of it.
+    """Return how far, by KL, the likely mean of every arm is from its mean in an explanation.
 
     The explanation: `rival` has mean q, and lies more than the tolerance above `leader`, if there is one.
     Arms of which nothing is known tell nothing.

@@ -173,7 +173,7 @@ def move_component(
 
 @compiled
 def refresh(particles: Particles, tallies: Tallies, number: int) -> None:
-    """Bring levels and the best arm of a particle that moved up to date."""
+    """Update the levels and the best arm of a particle that moved."""
     n_blocks, told, level = len(particles.rewards), particles.told, particles.level
     if particles.kind != CARRIED:
         mean, precision = level_prior(particles)

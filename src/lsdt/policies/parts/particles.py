@@ -92,7 +92,7 @@ def level_given(told: float, n: float, variance: float, mean: float, precision: 
 
 @compiled
 def put_levels(particles: Particles, block: int) -> None:
-    """Bring the level of a block up to date in all particles."""
+    """Update the level of a block in all particles."""
     size, told, noise, level = particles.size, particles.told, particles.noise, particles.level
     if particles.kind == CARRIED:
         return
@@ -139,7 +139,7 @@ def _size(particles: Particles) -> int:
 
 @partial(compiled, work=_size)
 def put_all(particles: Particles) -> None:
-    """Bring levels and best arms of all particles up to date."""
+    """Update the levels and the best arms of all particles."""
     for block in range(len(particles.rewards)):
         put_levels(particles, block)
     for number in range(particles.size):

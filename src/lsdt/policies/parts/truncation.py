@@ -40,7 +40,7 @@ LADDER = 2.0 ** (np.arange(RUNGS) / 2.0)
 
 
 class Truncation(NamedTuple):
-    """What is known of heavy tails; ``kept`` has a sum for each arm and rung, none for other tails."""
+    """What is known about heavy tails; ``kept`` has a sum for each arm and rung, none for other tails."""
 
     order: Real
     bound: Real

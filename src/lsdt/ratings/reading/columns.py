@@ -104,7 +104,7 @@ class ColumnNames(NamedTuple):
 
 
 class LogColumns(NamedTuple):
-    """The user's words for the columns: names, or places counted from 0; None where there is none."""
+    """The user's words for the columns: names, or positions counted from 0; None for a missing one."""
 
     user: Word | None
     item: Word

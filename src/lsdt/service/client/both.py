@@ -75,7 +75,7 @@ class AskSignature(Protocol[One, Many]):
 
 
 class BothAsk(Both[..., Any]):
-    """`Both` for `ask`, of whose overloads mypy would keep the first alone."""
+    """`Both` for `ask`, since mypy would keep only the first of its overloads."""
 
     if TYPE_CHECKING:
 
@@ -102,7 +102,7 @@ class BestSignature(Protocol[One, Many]):
 
 
 class BothBest(Both[..., Any]):
-    """`Both` for `best`, of whose overloads mypy would keep the first alone."""
+    """`Both` for `best`, since mypy would keep only the first of its overloads."""
 
     if TYPE_CHECKING:
 

@@ -79,7 +79,7 @@ class Call(NamedTuple, Generic[T]):
         return made | {"timeout": _PATIENCE} if self.takes_long else made
 
     def result(self, response: httpx.Response) -> T:
-        """Return what an answer says, or raise the exception that it stands for."""
+        """Return the content of an answer, or raise the exception that it describes."""
         return self.read(response) if response.is_success else _raise(response)
 
 

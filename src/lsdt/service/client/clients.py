@@ -190,7 +190,7 @@ class BaseClient:
 
     @Both
     async def reinstate(self, arm: ArmId, *, reason: str = "") -> None:
-        """Bring a retired arm back into play, with all that is known of it."""
+        """Bring a retired arm back into play, with all that is known about it."""
         await self._send(calls.REINSTATE, arm=arm, reason=reason)
 
     @Both
@@ -220,7 +220,7 @@ class BaseClient:
 
     @Both
     async def merge(self, others: Any) -> int:
-        """Learn what others were told of the same arms, and return how many rewards that were.
+        """Learn the rewards that others were told for the same arms, and return their number.
 
         As `Agent.merge` does: counts add up, decisions stay apart, no reward counts twice.
 

@@ -31,12 +31,12 @@ MOST_CLOSED = 1_000  # decisions that are closed in one turn of the loop: some 1
 
 
 def tag(about: ExperimentRecord) -> str:
-    """Return the key of notes beside an experiment, which no other one of the same name ever had."""
+    """Return the key of the notes about an experiment, which no other one of the same name ever had."""
     return f"{about.created} {about.name}"
 
 
 class HostedExperiment:
-    """One experiment: its agent, and what the service keeps beside it."""
+    """One experiment: its agent, and what else the service keeps about it."""
 
     agent: Agent
     activity: Activity

@@ -78,7 +78,7 @@ class Following:
         self._looked = monotonic()
 
     async def look(self) -> None:
-        """Bring all experiments up to date."""
+        """Update all experiments."""
         if self._is_lost:
             await asyncio.to_thread(self._open_again)
         while True:

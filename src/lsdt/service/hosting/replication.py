@@ -141,7 +141,7 @@ class ReplicaCoordinator:
             await self.look()
 
     async def look(self, since: float | None = None) -> None:
-        """Bring the experiments up to date, unless that was done after a time."""
+        """Update the experiments, unless that was done after a given time."""
         async with self._lock:
             if since is not None and self._looked > since:
                 return
@@ -277,6 +277,6 @@ def is_gone(store: Store, about: ExperimentRecord) -> bool:
 
 
 def _close(hosted: HostedExperiment) -> None:
-    """Close an agent whose experiment goes."""
+    """Close the agent of an experiment that was deleted."""
     with suppress(LsdtError):
         hosted.agent.close()

@@ -51,7 +51,7 @@ _EVERY_KEYS, _EVERY_ANSWERS = 5.0, 3_600.0
 
 
 class Service:
-    """A store, the agents in it, and all that a service needs beside them.
+    """A store, the agents in it, and all else that a service needs.
 
     Opening it opens every experiment. One that cannot be opened is left out and named in `broken`; the others
     are served.

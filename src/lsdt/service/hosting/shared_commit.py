@@ -71,7 +71,7 @@ class SharedCommit(GroupCommit):
         self._is_behind = False  # whether a log had more than one look reads
 
     def _batch_of(self, agent: Agent) -> Batch:
-        """Return the events of one request: the log says of each whether it was new."""
+        """Return the events of one request; the log says for each whether it was new."""
         return agent.drain()
 
     async def look(self) -> None:

@@ -44,7 +44,7 @@ _TURNS = "webhook turn"
 
 
 class _Observation:
-    """What was found of one experiment: of which state of it, and when."""
+    """What was found about one experiment, in which state of it, and when."""
 
     __slots__ = ("at", "found", "seen")
 
@@ -228,7 +228,7 @@ class Webhooks:
             self._compare(endpoints, hosted.tag, found, at_end, is_all=known is not None)
 
     def _load(self, known: set[str]) -> None:
-        """Take up what was queued before a restart, and drop what is for endpoints that are gone."""
+        """Load what was queued before a restart, and drop what is for endpoints that are gone."""
         assert self._courier is not None
         for each in queued(self._service.store):
             if each.endpoint in known:

@@ -90,7 +90,7 @@ class ComparisonEvidence(NamedTuple):
 
     @property
     def risks(self) -> tuple[StatedRisk, ...]:
-        """The same, with what it speaks of; see `SideInformation.risks`."""
+        """The same risk, with what may be wrong; see `SideInformation.risks`."""
         return (StatedRisk("a better pair from comparisons is wrong", self.risk),)
 
     def to_frame(self) -> pd.DataFrame:

@@ -335,7 +335,7 @@ def _ranges(
 
 
 def _in_blocks(measure: Any, pairs: NDArray[np.int64], width: int = 1) -> NDArray[np.float64]:
-    """Return what `measure` says of all pairs, computed for some of them at a time."""
+    """Return `measure` of all pairs, computed for some of them at a time."""
     found = np.empty((len(pairs), width))
     for start in range(0, len(pairs), _PAIRS_AT_ONCE):
         part = pairs[start : start + _PAIRS_AT_ONCE]

@@ -153,7 +153,7 @@ def upper_bound_closure(
 def closure_constants(
     side: SideInformation, means: ArrayLike, rewards: str = "gaussian", sigma: float = 1.0
 ) -> ClosureConstants:
-    """Return what the theorems on ``mixture_closure`` say of its regret per unit of log T in the long run.
+    """Return the bounds that the theorems on ``mixture_closure`` give for its regret per unit of log T.
 
     Parameters are those of `upper_bound_closure`; the policy's c is any above 0.
 

@@ -634,7 +634,7 @@ def lower_levels(
 
 @inlined
 def quanta(code: int) -> int:
-    """Return the bound that a code stands for, in quanta, without its strictness; bounds add up."""
+    """Return the bound of a code, in quanta and without its strictness; bounds add up."""
     return (code + 1) >> 1
 
 
