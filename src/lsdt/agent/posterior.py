@@ -384,7 +384,7 @@ def _drawn_together(standing: Standing) -> NDArray[np.int64]:
 
 
 def _evidence(standing: Standing, prior: MeanPrior) -> tuple[Floats, Floats]:
-    """Return what `posterior_draws` wants to know of the arms that are drawn.
+    """Return the evidence on the arms that are drawn, for `posterior_draws`.
 
     Arms that no links tie to others have the weak prior they have without relations: the weight of two
     rewards of the average arm, or where means have no ends, for arms without rewards, of one mean like the
@@ -406,7 +406,7 @@ def _evidence(standing: Standing, prior: MeanPrior) -> tuple[Floats, Floats]:
 
 
 def _span(standing: Standing, prior: MeanPrior) -> float:
-    """Return how far apart means without ends are at least, by rewards.
+    """Return how wide an interval unbounded means span at least, judging by rewards.
 
     How many pairs are similar says how far apart arms are. Where none is, arms without rewards are taken to
     be as far apart as the others.

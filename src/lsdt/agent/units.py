@@ -1,9 +1,9 @@
 """Units, such as users, that keep their arm.
 
-A unit is assigned an arm when it first asks. Which decisions belong to the same unit is in the log: a later
-decision names the number of the unit's first one. *Who* the unit is, is not in it, but in a table of its own,
-as a keyed hash, written in the same transaction as the ask; a primary key makes sure that a unit has one row.
-So a unit can be erased without a change to the log, whose checksums stay valid.
+A unit is assigned an arm when it first asks. The log says which decisions belong to the same unit: a later
+decision names the number of the unit's first one. The unit's identity is in a separate table, as a keyed
+hash, written in the same transaction as the ask; a primary key makes sure that a unit has one row. So a unit
+can be erased without a change to the log, whose checksums stay valid.
 
 An agent without a store has the table in memory (and in its snapshots), about 200 bytes a unit. With a store,
 rows are read when they are needed, and only the last `MOST_CACHED` units are kept in memory.

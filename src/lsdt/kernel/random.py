@@ -351,13 +351,13 @@ def gamma_from(stream: Array, depth: float, width: float) -> float:
 
 @inlined
 def gamma_depth(shape: float) -> float:
-    """Return what :func:`gamma_from` wants to know of a shape of at least 1."""
+    """Return the depth for :func:`gamma_from`, given a shape of at least 1."""
     return shape - 1.0 / 3.0
 
 
 @inlined
 def gamma_width(shape: float) -> float:
-    """Return the second number that :func:`gamma_from` wants to know."""
+    """Return the width for :func:`gamma_from`, given a shape of at least 1."""
     return 1.0 / math.sqrt(9.0 * (shape - 1.0 / 3.0))
 
 

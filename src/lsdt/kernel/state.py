@@ -250,10 +250,10 @@ def pack_many(state: Any, keys: Array) -> list[Packed]:
 
 
 def unpack(state: Any, key: Array, content: Array, places: Mapping[str, str | int]) -> Packed:
-    """Take the words of a state that was kept for those of `state`, which is one before the first round.
+    """Restore a saved state from its words; `state` is the same policy's before the first round.
 
-    What compiled code trusts is checked: tables and the key are the same, parameters too but for rounding,
-    counts are none below zero, and what is used as a place (`places`) lies inside. Other numbers may be
+    What compiled code trusts is checked: tables and the key are the same, parameters too but for rounding, no
+    count is below zero, and what is used as an index (`places`) is within bounds. Other numbers may be
     anything.
     """
     fresh = pack(state, key)

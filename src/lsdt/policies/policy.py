@@ -125,7 +125,7 @@ class Player:
         return state_of(self._state_class, *self.packed)
 
     def take(self, content: Array, places: Mapping[str, str | int]) -> None:
-        """Go on from the words of a state that was kept, checked; this one is before its first round."""
+        """Continue from the checked words of a saved state; this player is before its first round."""
         key = self.packed.buffer[:STREAM_WORDS].view(np.uint64)
         self.packed = unpack(self.state, key, content, places)
 
@@ -253,7 +253,7 @@ class Policy:
 
     @property
     def _is_built_in(self) -> bool:
-        """Whether it begins as its declaration here says: a subclass may begin in a way of its own."""
+        """Whether it starts as declared here; a subclass may start differently."""
         return type(self) is Policy and self.name in BUILT_IN
 
     @property
@@ -275,7 +275,7 @@ class Policy:
         return start
 
     def refill(self, player: Player, start: Packed, counts: Array, sums: Array) -> None:
-        """Let a player go on from a state before its first round that was put these rewards into."""
+        """Let a player continue from a state before its first round, filled with these rewards."""
         assert self._specification.fill is not None
         player.packed = start.copy()
         self._specification.fill(player.state, counts, sums)
@@ -402,7 +402,7 @@ def _rebuild(
 
 
 def refuse_object(policy: Any) -> NoReturn:
-    """Say how a policy is asked for, and how one of the user's own becomes one that can be."""
+    """Raise an error that says how to name a policy, and how to register one of your own."""
     if isinstance(policy, Specification):
         raise InvalidInput(
             f"call lsdt.policies.register(specification) first, then ask for {policy.name!r} by name"

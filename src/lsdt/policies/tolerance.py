@@ -22,7 +22,7 @@ _WITHOUT = "a tenth of the mean of a good arm is a start, such as tolerance=0.01
 
 
 def sized_bounds(side: SideInformation, bounds: MutualBounds) -> MutualBounds:
-    """Return bounds on gaps in rewards: those given, or no more than the order where they have no size.
+    """Return bounds on gaps in rewards: those given, or none where they have no size in rewards.
 
     Without an epsilon, bounds from similar and dissimilar pairs are in epsilons.
     """
@@ -33,7 +33,7 @@ def sized_bounds(side: SideInformation, bounds: MutualBounds) -> MutualBounds:
 
 
 def unknown_gaps(n_arms: int) -> MutualBounds:
-    """Return bounds that say nothing of any pair of arms."""
+    """Return bounds that say nothing about any pair of arms."""
     own = np.zeros(n_arms)
     return MutualBounds(np.arange(n_arms + 1), np.arange(n_arms), own, own.copy())
 

@@ -111,7 +111,7 @@ class _TooManyBehind(Exception):
 
 
 class DecisionConnection(HttpToolsProtocol):
-    """uvicorn's protocol, but for decisions and limits; `protocol_of` makes a class that knows where to.
+    """uvicorn's protocol with limits, and a short path for decisions; `protocol_of` makes the class.
 
     `decisions` is None where something has to be done to every answer: then uvicorn sends them all.
     """

@@ -115,13 +115,13 @@ class ClientGone(Exception):
 
 
 def read_head(headers: Iterable[tuple[bytes, bytes]]) -> Head:
-    """Return what of the headers, their names in lower case, matters."""
+    """Return the headers that matter; names are in lower case."""
     return _head_of(tuple(headers))
 
 
 @lru_cache(maxsize=256)
 def _head_of(headers: tuple[tuple[bytes, bytes], ...]) -> Head:
-    """Read the headers; those of most requests are those of many before."""
+    """Read the headers; cached, since most requests have the same ones as many before."""
     found = dict(headers)  # of a header that comes twice, the last
     key = repeated = origin = None
     wrong = ""

@@ -102,7 +102,7 @@ class Routes:
         for_all: bool = False,
         is_form: bool = False,
     ) -> tuple[Head, Caller]:
-        """Return head and caller of a request, or refuse it; with `for_all`, keys of one experiment."""
+        """Return head and caller of a request, or refuse it; with `for_all`, also keys of one experiment."""
         head = read_head(request.scope["headers"])
         caller = self._service.guard.admit(request.scope, head, role, experiment, is_form=is_form)
         if for_all:
@@ -142,7 +142,7 @@ class Routes:
         return answer(self.hosted(request, "read")[1].about())
 
     async def create(self, request: Request) -> Response:
-        """Begin an experiment: of JSON, or of a file with the rest in the query."""
+        """Begin an experiment: from JSON, or from a file with the rest in the query."""
         head, caller = self.admit(request, "operate", for_all=True)
         body = await read_body(request.receive, head, self._service.settings.body_limit)
         if head.content_type in _ENDINGS:
@@ -184,7 +184,7 @@ class Routes:
                 return answer(messages.CancelResponse(n_cancelled))
 
     async def extend(self, request: Request) -> Response:
-        """Go on with more arms or relations: of JSON what is new, of a file all."""
+        """Go on with more arms or relations: JSON says what is new, a file holds everything."""
         head, caller, hosted = self.operated(request, "admin")
         before = hosted.agent.side
         body = await read_body(request.receive, head, self._service.settings.body_limit)
@@ -243,7 +243,7 @@ class Routes:
         return await self._act(request, "set_tolerance", messages.ToleranceRequest)
 
     async def _act(self, request: Request, action: str, kind: type[Any]) -> Response:
-        """Take an action on an experiment: one that its body names the arm or the tolerance of, if any."""
+        """Take an action on an experiment; the body names the arm or the tolerance, if it needs one."""
         head, caller, hosted = self.operated(request)
         wanted = await self._body(request, head, kind)
         given = [getattr(wanted, word) for word in ("arm", "tolerance") if hasattr(wanted, word)]

@@ -83,7 +83,7 @@ class Sessions:
             self.reload()
 
     def move(self, store: Store) -> None:
-        """Look into another store from now on, which has the same sessions."""
+        """Use another store, which holds the same sessions, from now on."""
         self._store = store
 
     def begin(self, key: str) -> str:

@@ -132,7 +132,7 @@ class JudgeLaw(NamedTuple):
 
 
 class StrengthPosterior(NamedTuple):
-    """The joint normal law of the strengths of `members`, and, in the last row, the position effect."""
+    """The joint normal distribution of strengths of `members` and, in the last row, the position effect."""
 
     members: Ints
     mean: Floats
@@ -183,7 +183,7 @@ class JudgeModel:
         return np.bincount(np.array([self._first, self._second], np.int64).ravel(), minlength=self.n_arms)
 
     def drop(self, arms: Ints) -> None:
-        """Leave arms out of the joint law; answers about them no longer count."""
+        """Leave arms out of the joint distribution; answers about them no longer count."""
         self._is_dropped[arms] = True
         self._n_used = -1
 

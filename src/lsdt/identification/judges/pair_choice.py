@@ -37,7 +37,7 @@ _MOST_CERTAIN = 0.9  # share of the variance of x that one answer may be expecte
 
 
 class Pool(NamedTuple):
-    """Arms to choose from: their joint law, as in `StrengthPosterior`, and how likely each is the best."""
+    """Arms to choose from: their joint distribution (`StrengthPosterior`), and how likely each is best."""
 
     arms: Ints
     mean: Floats

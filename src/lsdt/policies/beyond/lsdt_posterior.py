@@ -179,7 +179,7 @@ def best_of(particles: Particles, number: int, allowed: Allowed) -> int:
 
 @compiled
 def put_weights(state: LsdtPosteriorState, allowed: Allowed, weight: Array) -> float:
-    """Put the weight of every arm being the best of those allowed into `weight`; return it of all.
+    """Add to `weight` the weight of every arm being the best of those allowed; return the total.
 
     Refuted arms have none. Of some arms alone all may be refuted, so then none counts as such.
     """

@@ -176,7 +176,7 @@ def least_bounds(
     last: int,
     bound: Array,
 ) -> None:
-    """Put into ``bound[first:last]`` numbers that the least costs of the arms are not below."""
+    """Write lower bounds on the least costs of the arms into ``bound[first:last]``."""
     for arm in range(np.uint64(first), np.uint64(last)):
         at = np.uint64(TANGENTS) * arm
         q_0, q_1, q_2 = point[at], point[at + np.uint64(1)], point[at + np.uint64(2)]
@@ -200,7 +200,7 @@ def least_bounds(
 
 @inlined
 def least_bound(costs: ClosureCosts, arm: int) -> float:
-    """Return a number that the least cost of an arm is not below, and put it into ``costs.bound``."""
+    """Return a lower bound on the least cost of an arm, and write it into ``costs.bound``."""
     floor, bound = costs.rows.floor, costs.bound
     least_bounds(costs.family, floor, costs.point, costs.cost, costs.slope, arm, arm + 1, bound)
     return float(costs.bound[arm])

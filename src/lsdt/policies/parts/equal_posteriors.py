@@ -101,7 +101,7 @@ def fill_groups(groups: Groups, keys_a: Array, keys_b: Array) -> None:
 
 @inlined
 def lower_bound(keys_a: Array, keys_b: Array, first: int, last: int, key_a: float, key_b: float) -> int:
-    """Return the first of some groups whose key is not below this one, `last` if there is none."""
+    """Return the first of some groups whose key is at least this one, `last` if there is none."""
     while first < last:
         middle = (first + last) >> 1
         if keys_a[middle] < key_a or (keys_a[middle] == key_a and keys_b[middle] < key_b):

@@ -65,7 +65,7 @@ def rounded(value: float) -> float:
 
 @compiled
 def tangent_bound(family: int, floor: float, point: Array, value: Array, slope: Array, arm: int) -> float:
-    """Return a number that the least evidence against an arm is not below, as its tangents show.
+    """Return a lower bound on the least evidence against an arm, from its tangents.
 
     The mean of an arm that is better than the leader is no less than `floor`, if rewards lie in [0, 1].
     """
@@ -171,7 +171,7 @@ def change_terms(state: Any, source: int, then: Seen, led: bool, leads: bool) ->
 
 @compiled
 def change_others(state: Any, source: int, more: float) -> None:
-    """Add what the least term of an arm has become more to the evidence of rows that do not hold the arm."""
+    """Add the increase in an arm's least term to the evidence of rows that do not hold the arm."""
     column = column_of(state.rows, source)
     if column.size == len(state.known):
         return

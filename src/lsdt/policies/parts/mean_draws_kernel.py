@@ -175,7 +175,7 @@ def repair(
 def _least_broken(
     x: Array, arm: int, floor: float, ceiling: float, relations: DrawnRelations, stream: Array
 ) -> int:
-    """Put an arm where fewest relations break, of some places that one of them would have it at."""
+    """Move an arm to where fewest relations break, among points that satisfy one; return how many do."""
     first, far = relations.starts[arm], relations.far_starts[arm]
     n_links, n_far = relations.starts[arm + 1] - first, relations.far_starts[arm + 1] - far
     x[arm] = min(max(x[arm], floor), ceiling)

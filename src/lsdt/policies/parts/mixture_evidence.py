@@ -304,7 +304,7 @@ def least_between(state: Any, arm: int, leader: int, tolerance: float) -> tuple[
 def least_evidence(
     state: Any, arm: int, leader: int, tolerance: float, guess: float
 ) -> tuple[float, float, float, float]:
-    """Return where the evidence is least, how much it is there, a number it is nowhere below, and its bend.
+    """Return where the evidence is least, its value there, a lower bound on it, and its bend.
 
     Newton steps on the slope, kept between two points. The tangent at the last point bounds the least value:
     the evidence is convex, and the least lies between the two. Rounding takes its part off.
@@ -332,7 +332,7 @@ def least_evidence(
 
 @compiled
 def rounding(state: Any, arm: int, leader: int, value: float) -> float:
-    """Return more than rounding can have added to a sum of terms: logarithms of gamma lose some digits."""
+    """Return an upper bound on what rounding adds to a sum of terms; logarithms of gamma lose digits."""
     if len(state.rows.played) == 0:  # terms of arms outside the row count too
         return 1e-9 * (1.0 + abs(value)) + 1e-13 * float(state.total[0])
     counts, played = state.tallies.counts, state.rows.played

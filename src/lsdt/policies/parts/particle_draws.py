@@ -216,7 +216,7 @@ def _within(relations: DrawnRelations) -> DrawnRelations:
 
 
 def _with_others_best(draws: Floats, width: float, relations: DrawnRelations, kept: Wholes) -> Floats:
-    """Return means in which candidates are the best that are so in no draw: a row each, if some are found."""
+    """Return means, a row each, in which candidates that are the best in no draw are, as far as found."""
     seen = np.bincount(draws[:, kept].argmax(axis=1), minlength=len(kept)) > 0
     unseen = kept[~seen][:_MOST_AIMED]
     if not len(unseen):

@@ -354,7 +354,7 @@ class BaseClient:
     async def add_webhook(
         self, url: str, experiment: str | None = None, events: Iterable[str] | None = None
     ) -> dict[str, Any]:
-        """Tell one more; its secret is shown in this answer and nowhere else."""
+        """Add a webhook; its secret is shown in this answer and nowhere else."""
         words = None if events is None else list(events)
         return await self._send(calls.ADD_WEBHOOK, url=url, experiment=experiment, events=words)
 

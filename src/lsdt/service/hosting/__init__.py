@@ -1,9 +1,8 @@
 """The agents of a store, kept open, and how what they decide becomes durable.
 
 `service` has the store and all experiments, `experiment` is one of them, `activity` what its page shows of
-the log. `group_commit` makes many answers
-durable at once; `shared_commit` and `replication` do so where several services share a store, and `following`
-looks on and writes nothing.
+the log. `group_commit` makes many answers durable at once; `shared_commit` and `replication` do so where
+several services share a store, and `following` reads along and writes nothing.
 """
 
 from lsdt.service.hosting.activity import Activity, Point, log_position

@@ -390,7 +390,7 @@ class Service:
                 log.exception("work in the background failed")
 
     async def _is_store_there(self) -> bool:
-        """Look for the files of the store, so that a service finds out that is not asked anything."""
+        """Look for the files of the store, so that an idle service notices that they are gone."""
         try:
             await asyncio.to_thread(self.store.verify)
         except StoreFailed as error:
@@ -458,7 +458,7 @@ def _warm_up(agent: Agent) -> None:
 
 
 def answers_of_unit(agent: Agent, unit: str) -> str:
-    """Return what the keys of the kept answers to a unit's asks begin with; so they can be found again."""
+    """Return the prefix of the keys under which the answers to a unit's asks are kept."""
     return f"ask {agent.unit_hash(unit).hex()} "
 
 

@@ -104,7 +104,7 @@ def _arms(text: str) -> dict[str, int]:
 def _relations(
     text: str,
 ) -> tuple[dict[str, list[tuple[Any, Any]]], list[tuple[Any, Any, float | None, float | None]]]:
-    """Return pairs by what is known of them, and ranges; a line is ``a, b, word`` or ``a, b, low, high``."""
+    """Return pairs by their relation, and ranges; a line is ``a, b, word`` or ``a, b, low, high``."""
     pairs: dict[str, list[tuple[Any, Any]]] = {word: [] for word in _WORDS}
     ranges: list[tuple[Any, Any, float | None, float | None]] = []
     for number, line in enumerate(text.splitlines(), 1):

@@ -152,7 +152,7 @@ class Webhooks:
         return messages.WebhookTest(made.is_delivered, made.status or None, made.detail)
 
     def listed(self) -> list[messages.ListedWebhook]:
-        """Return the endpoints, and how it stands with each."""
+        """Return the endpoints, with the state of each."""
         return [self._listed(each) for each in self.endpoints]
 
     def _listed(self, endpoint: Endpoint) -> messages.ListedWebhook:

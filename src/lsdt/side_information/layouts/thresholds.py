@@ -88,7 +88,7 @@ class PairThresholds(NamedTuple):
 
 
 def limits_of(thresholds: Thresholds | None, epsilon: float | None) -> Thresholds:
-    """Return the thresholds, or one epsilon in their form; 1, that is in epsilons, if neither is known."""
+    """Return the thresholds, or one epsilon in their form: 1, in units of epsilon, if it is unknown."""
     one = np.array([1.0 if epsilon is None else epsilon])
     return Thresholds(one, one) if thresholds is None else thresholds
 
