@@ -49,7 +49,9 @@ def test_a_command_judges_and_the_next_run_goes_on(side, tmp_path, capsys):
     assert second["candidates"][0] == "juice"  # of juice, tea and water; mate was out before
     assert second["answers"] == len(log.read_text().splitlines()) - 1 <= 6
     assert second["probability"] >= 0.95
-    assert set(second["judge"]) == {"slip", "noise", "tie", "position", "position_sd"}
+    assert set(second["judge"]) == {"slip", "noise", "tie", "position", "position_sd", "agreement"}
+    assert second["known"] == (len(second["candidates"]) == 1)
+    assert not first["known"]
     assert out.exists()
 
 

@@ -157,8 +157,64 @@ def test_no_question_is_asked_twice():
             asked.append((one.a, one.b))
             inquiry.tell(one.a, one.b, "equal")
     assert len(asked) == len(set(asked)) == 6
-    assert inquiry.next().reason == "every pair was asked in both orders"
-    assert inquiry.next().left == 3
+    ended = inquiry.next()
+    assert ended.reason == (
+        "every pair was asked in both orders, so nothing more can be learnt from this judge; no arm is out; "
+        "try the arms that are left with lsdt.identify, or ask another judge"
+    )
+    assert ended.left == 3
+    assert not ended.known
+
+
+def test_what_is_known_and_what_only_ended():
+    """An inquiry may end because enough is known, or because this judge can say no more."""
+    inquiry = _inquiry(until=2)
+    found = inquiry.run(_judge(MEANS), jobs=1)
+    ended = inquiry.next()
+    assert ended.known
+    assert ended.reason == (
+        f"2 arms left; one of them is the best with probability {found.probability:.3g}, if the judge "
+        "prefers arms with larger means"
+    )
+    alike = _inquiry(until=1)
+    means = MEANS | {"i": 1.0}  # the judge calls the two best equal, in either order
+    found = alike.run(_judge(means), jobs=1)
+    ended = alike.next()
+    assert not ended.known
+    lost = f"{1.0 - found.probability:.2g}"
+    assert f"2 arms left, but with probability {lost} the best arm is not among them; try" in ended.reason
+    assert "try the arms that are left with lsdt.identify, or ask another judge" in ended.reason
+
+
+@pytest.mark.parametrize("seed", range(3, 7))
+def test_a_judge_who_guesses_is_found_out(seed):
+    """Few arms are left after some answers, but these do not agree: it goes on, and then says so."""
+    coins = np.random.default_rng(seed)
+    guessing = _inquiry(until=2)
+    guessing.run(lambda a, b: str(coins.choice(["better", "worse", "equal"])), jobs=1)
+    ended = guessing.next()
+    assert guessing.n_answers == 90
+    assert not ended.known
+    assert not guessing.judge.agrees
+    assert "agree with one another hardly better than chance" in ended.reason
+    assert "try all arms, not only these, with lsdt.identify, or ask another judge" in ended.reason
+    honest = _inquiry()
+    honest.run(_judge(MEANS, wrong=0.2, seed=seed), jobs=1, calls=40)
+    assert honest.judge.agrees
+    assert _inquiry().judge.agreement is None
+
+
+def test_arms_dropped_for_their_number_are_part_of_the_risk():
+    """1,200 arms that all seem equal: most are dropped, and neither words nor numbers hide it."""
+    inquiry = lsdt.Inquiry(lsdt.SideInformation(1200), answers="better", until=300)
+    while batch := inquiry.next(400):
+        for one in batch:
+            inquiry.tell(one.a, one.b, "equal")
+    ended, found = inquiry.next(), inquiry.found
+    assert len(found) < 300
+    assert 0.05 < found.probability < 0.4  # about as many of the arms as are left
+    assert not ended.known
+    assert "all arms, not only these" in ended.reason
 
 
 def test_pairs_under_way_are_not_chosen_again():

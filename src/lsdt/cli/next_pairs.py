@@ -47,9 +47,9 @@ examples:
   lsdt next-pairs --n-arms 100 --answers better --log answers.csv
   lsdt next-pairs --n-arms 100 --answers range --judge './how_much.sh {a} {b}' --max-wrong 1
 
-exit codes: 0 done, 1 questions are left (--max-questions, or the person stopped), 2 bad argument or answer,
-3 bad file, 4 relations contradict, 7 does not apply to these relations, 70 an error of lsdt itself,
-130 interrupted"""
+exit codes: 0 no question is left ("known" of --json says whether enough is known), 1 questions are left
+(--max-questions, or the person stopped), 2 bad argument or answer, 3 bad file, 4 relations contradict,
+7 does not apply to these relations, 70 an error of lsdt itself, 130 interrupted"""
 
 QUESTIONS_LEFT = 1  # exit code
 
@@ -293,6 +293,7 @@ def _as_json(inquiry: Inquiry, asked: NextPairs, side: SideInformation, n_new: i
         "candidates": inquiry.found.arm_ids,
         "probability": _probability(inquiry),
         "judge": inquiry.judge._asdict() if inquiry.answers == "better" else None,
+        "known": asked.known,
         "reason": asked.reason or None,
         "next": [
             {**one._asdict(), "title_a": titles.get(one.a), "title_b": titles.get(one.b)} for one in asked
@@ -312,16 +313,23 @@ def _print(inquiry: Inquiry, asked: NextPairs, side: SideInformation, options: a
     print(f"left        {len(found):,} of {counted(side.n_arms, 'arm')}: {shown}{more}")
     if inquiry.answers == "better":
         judge = inquiry.judge
-        print(f"probability {_probability(inquiry):.3g} that the best arm is among them")
+        print(
+            f"probability {_probability(inquiry):.3g} that the best arm is among them, if the judge prefers "
+            "arms with larger means"
+        )
         print(
             f"judge       {judge.slip:.0%} of the answers are arbitrary; coming first adds "
             f"{judge.position:.2f} +- {1.96 * judge.position_sd:.2f} (strengths: standard deviation 1)"
         )
+        if not judge.agrees:
+            print("note        the answers agree with one another hardly better than chance: not reliable")
     if not asked:
-        print(f"done        {escape(asked.reason)}")
+        print(f"{'known' if asked.known else 'not known':12}{escape(asked.reason)}")
     for one in asked:
         first, second = (escape(side.show(side.index(arm))) for arm in (one.a, one.b))
         print(f"next        {first} and {second}: {escape(one.why)}")
+    if asked and not options.list:
+        print("not known   questions are left: run it again to go on, or try the arms that are left")
     disputed = inquiry.disputed
     if len(disputed):
         print(f"disputed    {counted(len(disputed), 'pair')} whose answers are doubtful; --json lists them")

@@ -62,6 +62,10 @@ class NextPairs:
         If there are no questions, why not; else empty.
     left : int
         How many arms may still be the best.
+    known : bool
+        Whether nothing is left to ask because enough is known: at most `until` arms are left and, if a judge
+        answered, the best one is among them with the probability asked for. If there are no questions and
+        this is False, no more can be learnt in this way, and `reason` says what to do instead.
 
     Examples
     --------
@@ -71,8 +75,10 @@ class NextPairs:
     ([(1, 0), (2, 0)], 2, 4)
     """
 
-    def __init__(self, questions: Iterable[PairQuestion], reason: str, left: int) -> None:
-        self.questions, self.reason, self.left = tuple(questions), reason, left
+    def __init__(
+        self, questions: Iterable[PairQuestion], reason: str, left: int, known: bool = False
+    ) -> None:
+        self.questions, self.reason, self.left, self.known = tuple(questions), reason, left, known
 
     @property
     def pairs(self) -> list[tuple[ArmId, ArmId]]:
@@ -81,7 +87,7 @@ class NextPairs:
 
     def keep(self, questions: Iterable[PairQuestion]) -> NextPairs:
         """Return the same with only these questions."""
-        return NextPairs(questions, self.reason, self.left)
+        return NextPairs(questions, self.reason, self.left, self.known)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per pair: ``a``, ``b``, ``expected``, ``cost``, ``why``."""

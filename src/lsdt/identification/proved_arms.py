@@ -212,7 +212,7 @@ class ProvedArms:
                 [Question(a, b, gain, "contradiction") for a, b, gain in again], n, price, left
             )
         if left <= self.until:
-            return NextPairs([], f"{counted(left, 'arm')} left", left)
+            return NextPairs([], f"{counted(left, 'arm')} left", left, known=True)
         if len(tentative) > self.until:
             found = self._choose(tentative, n)
             if found:
@@ -221,7 +221,7 @@ class ProvedArms:
         if checks:
             return self._offer(checks, n, price, left)
         if len(tentative) <= self.until:
-            return NextPairs([], f"{counted(left, 'arm')} left", left)
+            return NextPairs([], f"{counted(left, 'arm')} left", left, known=left <= self.until)
         return NextPairs([], "no answer about an open pair is expected to exclude an arm", left)
 
     def _choose(self, tentative: CandidateSet, n: int) -> list[Question]:

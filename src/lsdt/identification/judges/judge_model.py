@@ -44,6 +44,11 @@ _LEAST_CAVITY = 1e-3  # precision of x without its answer
 _MORE = 1.2  # the judge is estimated again when there are this many times as many answers
 _FIRST_FIT = 12  # answers before the judge is first estimated
 _FITS = 4  # estimates of judge and strengths in turn; the fourth moves t by less than 1%
+# Standard errors of `agreement` at which answers count as showing an order. In 30 inquiries on 12 arms with
+# all 132 questions, judges who guessed came to 1.6 at most, those right in two thirds of the answers to 2.8
+# (median), those right in more than nine tenths to 3.3 or more.
+_CLEAR = 2.0
+_FEW_ANSWERS = 20  # too few to tell a judge who guesses from one who knows
 _LARGEST = 37.0  # standard deviations at which a normal tail is still above the smallest float
 # Arms in the joint law: a refresh inverts a matrix of this size some twenty times, which takes .2 s.
 MOST_MEMBERS = 300
@@ -66,6 +71,10 @@ class JudgeEstimate(NamedTuple):
         What coming first adds to the strength of an arm.
     position_sd : float
         The standard deviation of that estimate.
+    agreement : float
+        How much better each answer is predicted by all others than by how often each word was given (the mean
+        difference of log probabilities), in standard errors. Below 2, the answers do not show an order of the
+        arms, and what is said of the best arm cannot be relied on. None for fewer than 20 answers.
 
     Examples
     --------
@@ -80,6 +89,12 @@ class JudgeEstimate(NamedTuple):
     tie: float
     position: float
     position_sd: float
+    agreement: float | None = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the answers show an order of the arms; True while there are too few to tell."""
+        return self.agreement is None or self.agreement >= _CLEAR
 
     @property
     def is_biased(self) -> bool:
@@ -295,9 +310,19 @@ class JudgeModel:
         """Return how the judge errs."""
         _, mean, covariance = self.posterior()
         law = self.law
-        return JudgeEstimate(
-            law.slip, law.noise, law.tie, float(mean[-1]), float(np.sqrt(covariance[-1, -1]))
-        )
+        spread = float(np.sqrt(covariance[-1, -1]))
+        return JudgeEstimate(law.slip, law.noise, law.tie, float(mean[-1]), spread, self._agreement())
+
+    def _agreement(self) -> float | None:
+        """Return how much better other answers predict an answer than frequencies do, in standard errors."""
+        used = self._used()
+        if len(used) < _FEW_ANSWERS:
+            return None
+        words = np.array(self._words, np.int64)[used]
+        chance, _, _ = self.law.moments(*self._cavities(used), words)
+        others = np.bincount(words, minlength=3)[words] - 1.0
+        gain = np.log(chance) - np.log((others + 1.0 / 3.0) / len(used))
+        return float(gain.mean() * np.sqrt(len(used)) / max(gain.std(), 1e-9))
 
 
 def difference(mean: Floats, covariance: Floats, first: Any, second: Any) -> tuple[Floats, Floats]:

@@ -68,7 +68,7 @@ class JudgedArms:
         self._told: list[_JudgedAnswer] = []
         self._counted: set[tuple[str | None, int, int]] = set()
         self._asked: set[tuple[int, int]] = set()
-        self._lost = 0.0  # the probability that the best arm was dropped from the model
+        self._undropped = 1.0  # the probability that the best arm was not dropped from the model
         self._chances: tuple[int, Floats] = (-1, np.zeros(0))
         self.n_answers = 0
 
@@ -104,7 +104,7 @@ class JudgedArms:
         n_kept = min(int(np.searchsorted(total, 1.0 - self._risk - 1e-9)) + 1, len(order))
         kept = order[:n_kept]
         arms = self._arms[kept]
-        probability = float(total[n_kept - 1]) - self._lost
+        probability = float(total[n_kept - 1]) * self._undropped
         return LikelyBest(arms, [self._base.label(arm) for arm in arms.tolist()], chances[kept], probability)
 
     def _best_chances(self) -> Floats:
@@ -137,7 +137,8 @@ class JudgedArms:
             # Arms that many others were compared with stay: without them, nothing is known of the others.
             hopes[self._model.n_asked()[posterior.members] >= _HUB] = np.inf
             worst = np.argsort(hopes, kind="stable")[: len(hopes) - (4 * MOST_MEMBERS) // 5]
-            self._lost += float(chances[worst].sum())
+            # Arms dropped before count as not the best here, so the probabilities of keeping it multiply.
+            self._undropped *= max(1.0 - float(chances[worst].sum()), 0.0)
             self._model.drop(posterior.members[worst])
 
     @property
@@ -177,10 +178,8 @@ class JudgedArms:
         """Return up to `n` pairs to ask about, or none and the reason; `pending` are being asked now."""
         found = self.found
         left = len(found)
-        if left <= self._until:
-            sure = f"with probability {found.probability:.3g}"
-            which = "one of them is the best" if left > 1 else "it is the best"
-            return NextPairs([], f"{counted(left, 'arm')} left; {which} {sure}", left)
+        if left <= self._until and (self.judge.agrees or not self._is_likely(found)):
+            return self._end(found, "arms that were dropped after few answers do not come back")
         waiting = [(self._place[a], self._place[b]) for a, b in pending]
         fresh = self._fresh()
         busy = {place for pair in waiting for place in pair}
@@ -202,8 +201,34 @@ class JudgedArms:
             return NextPairs(rows, "", left)
         n_arms = len(self._arms)
         if len(self._asked) + len(waiting) >= n_arms * (n_arms - 1) and not self._repeats:
-            return NextPairs([], "every pair was asked in both orders", left)
-        return NextPairs([], "no answer is expected to say more about which arm is the best", left)
+            return self._end(found, "every pair was asked in both orders")
+        return self._end(found, "no answer is expected to say more about which arm is the best")
+
+    def _end(self, found: LikelyBest, why: str) -> NextPairs:
+        """Return no questions, whether enough is known, and if not, what may be lost and what to do."""
+        left, is_likely, agrees = len(found), self._is_likely(found), self.judge.agrees
+        if left <= self._until and is_likely and agrees:
+            which = "one of them is the best" if left > 1 else "it is the best"
+            sure = f"with probability {found.probability:.3g}"
+            sure += ", if the judge prefers arms with larger means" if self.n_answers else ""
+            return NextPairs([], f"{counted(left, 'arm')} left; {which} {sure}", left, known=True)
+        said = [f"{why}, so nothing more can be learnt from this judge"]
+        if not agrees:
+            said.append("its answers agree with one another hardly better than chance")
+        if left == len(self._arms):
+            said.append("no arm is out")
+        elif agrees:
+            lost = f"with probability {1.0 - found.probability:.2g} the best arm is not among them"
+            said.append(f"{counted(left, 'arm')} left, but {lost}")
+        else:
+            said.append(f"{counted(left, 'arm')} left, but whether the best arm is among them cannot be said")
+        which = "the arms that are left" if is_likely and agrees else "all arms, not only these,"
+        said.append(f"try {which} with lsdt.identify, or ask another judge")
+        return NextPairs([], "; ".join(said), left)
+
+    def _is_likely(self, found: LikelyBest) -> bool:
+        """Whether the best arm is among those found with the probability asked for."""
+        return found.probability >= 1.0 - self._risk - 1e-9
 
     def _labels(self, first: int, second: int) -> tuple[ArmId, ArmId]:
         return self._base.label(int(self._arms[first])), self._base.label(int(self._arms[second]))
