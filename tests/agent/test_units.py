@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import lsdt
 from agent.examples import MEANS, Clock, applied, goes_on_alike, replica, write
-from lsdt.agent import snapshot
+from lsdt.agent import insert_batch, insert_units, snapshot
 from lsdt.agent.decisions import first_decision
 from lsdt.agent.units import Assignment, StoredUnits, assignment_of
 from lsdt.errors import DamagedStore, InvalidFile, InvalidInput
@@ -262,6 +263,72 @@ def test_a_unit_that_another_replica_erased_is_new(clock):
     assert asks[1].number == again.number
 
 
+def test_a_unit_that_left_a_retired_arm_at_one_replica_has_left_it_at_all():
+    """The other replica knew its arm before, and hears nothing of it while the arm is retired."""
+    store = open_store("memory://")
+    lsdt.Agent.open(store, "drinks", TWO, policy="ucb1").close()
+    here, there = (lsdt.Agent.open(store, "drinks", shared=True) for _ in range(2))
+    assert [one.ask(unit="a").arm_id for one in (here, there)] == ["tea", "tea"]
+    here.retire("tea")
+    assert here.ask(unit="a").arm_id == "juice"
+    here.reinstate("tea")
+    there.refresh()
+    assert [one.ask(unit="a").arm_id for one in (here, there)] == ["juice", "juice"]
+
+
+@given(st.data())
+def test_replicas_that_have_read_the_same_agree_on_every_unit(data):
+    """Arms retire and come back, units are erased, with reads anywhere; the log says which arm each has."""
+    store = open_store("memory://")
+    lsdt.Agent.open(store, "drinks", SIDE, policy="ts").close()
+    joined = [lsdt.Agent.open(store, "drinks", shared=True) for _ in range(2)]
+    for _ in range(data.draw(st.integers(1, 30))):
+        one = joined[data.draw(st.integers(0, 1))]
+        call = data.draw(st.sampled_from(["ask", "ask", "ask", "retire", "reinstate", "refresh", "erase"]))
+        unit = data.draw(st.sampled_from("ab"))
+        retired = one.to_frame().query("status == 'retired'")["arm"].tolist()
+        if call == "ask":
+            one.ask(unit=unit)
+        elif call == "retire":
+            arm = one.ask(unit=unit).arm_id
+            if arm not in retired and len(retired) < 3:
+                one.retire(arm)
+        elif call == "reinstate" and retired:
+            with contextlib.suppress(InvalidInput):  # the other one reinstated it
+                one.reinstate(retired[0])
+        elif call == "refresh":
+            one.refresh()
+        elif call == "erase":
+            one.erase_unit(unit)
+    for one in (*joined, *joined):  # the first may still move units
+        one.refresh()
+        for unit in "ab":
+            one.ask(unit=unit)
+    for one in joined:
+        one.refresh()
+    assert len({tuple(one.ask(unit=unit).arm_id for unit in "ab") for one in joined}) == 1
+
+
+def test_a_unit_that_is_erased_while_it_asks_again_does_not_come_back():
+    """As a service does it: its second ask is on the way when another replica erases it."""
+    store = open_store("memory://")
+    lsdt.Agent.open(store, "drinks", SIDE, policy="ts").close()
+    here, there = replica(store, "drinks"), lsdt.Agent.open(store, "drinks", shared=True)
+    batches = []
+    for _ in range(2):
+        here.ask(unit="a")
+        batches.append(here.drain())
+    scope, taken = here.journal.units.scope, []
+    for batch in batches:
+        with store.transaction():
+            taken.append(insert_units(store, scope, batch.units))
+            insert_batch(here.lease, batch, taken[-1])
+        there.refresh()
+        there.erase_unit("a")
+    assert taken == [{}, {batches[1].units[0].number: b""}]
+    assert list(store.recall(scope)) == ["key"]
+
+
 def test_the_slower_of_two_replicas_reads_the_arm_of_the_faster():
     """As a service does it: both decide before either has written; the loser's ask is not in the log."""
     store = open_store("memory://")
@@ -299,7 +366,7 @@ def test_memory_holds_a_bounded_number_of_units():
         *range(10)
     ]
     assert len(table.rows) == 3
-    table.drop_erased(9)
+    table.drop_changed(9)
     assert table.cached(table.token("9")) is None
 
 

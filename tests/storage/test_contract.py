@@ -242,6 +242,17 @@ def test_a_note_is_replaced_if_it_is_the_one_that_was_read(store):
     assert store.forget("units 1") == 4
 
 
+def test_notes_are_taken_back_before_they_are_committed(store):
+    store.remember("answers", "a", b"1")
+    store.commit()
+    with store.transaction():
+        assert store.remember_many([("answers", "b", b"2"), ("answers", "c", b"3")]) == [True, True]
+        store.take_back([("answers", "b")])
+        store.take_back([])
+    assert store.recall("answers") == {"a": b"1", "c": b"3"}
+    assert store.remember("answers", "b", b"4")
+
+
 def test_the_units_of_an_experiment_go_with_it(store):
     store.create("going", "", b"")
     scope = units_scope(store.number("going"))

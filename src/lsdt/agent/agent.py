@@ -581,7 +581,7 @@ class Agent:
                 self._accept(event)
                 is_unsure = isinstance(journal, SharedJournal) and token in journal.units.unsure
                 if value != before or is_unsure:
-                    journal.assign(UnitNote(token, value, before if value != before else None, event.number))
+                    journal.assign(UnitNote(token, value, before, event.number))
                 if not self._keeps:
                     break
                 if not (journal.is_shared and self.autocommit):
@@ -633,9 +633,9 @@ class Agent:
         event = self._decide(learner, number, time, flags, n_draws, everything, word)
         if known is None:
             return event, Assignment(self.side.label(event.arm), number, time, event.reward).to_bytes()
-        # A unit counts once, also if it gets another arm.
+        # A unit counts once, also if it gets another arm; of which replicas learn from the log.
         made = Assignment(self.side.label(event.arm), known.number, time, event.reward)
-        return event._replace(data=mark_later(known.number)), made.to_bytes()
+        return event._replace(data=mark_later(known.number, moved=True)), made.to_bytes()
 
     def _keeps_arm(self, known: Assignment, time: int) -> bool:
         """Return whether a unit keeps its arm: not for longer than agreed, nor when the arm has retired."""

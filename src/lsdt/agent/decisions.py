@@ -284,6 +284,7 @@ _FORCED = b"\x03"
 # Of an ask of a unit that was there before: the number of the unit's first decision follows.
 _LATER = b"\x04"
 _NUMBER = 8  # bytes
+_MOVED = b"\x01"  # stands behind the number if the unit got another arm with this ask
 LATER_END = b"\x01"  # the data of the end of such a decision
 
 
@@ -292,9 +293,12 @@ def mark_forced(data: bytes | None) -> bytes:
     return _FORCED + (data or b"")
 
 
-def mark_later(first: int) -> bytes:
-    """Return the data of an ask of a unit whose first decision has this number."""
-    return _LATER + first.to_bytes(_NUMBER, "little")
+def mark_later(first: int, *, moved: bool = False) -> bytes:
+    """Return the data of an ask of a unit whose first decision has this number.
+
+    `moved` says that the unit has another arm from this ask on.
+    """
+    return _LATER + first.to_bytes(_NUMBER, "little") + (_MOVED if moved else b"")
 
 
 def is_forced(data: bytes | None) -> bool:
@@ -310,6 +314,11 @@ def is_later(data: bytes | None) -> bool:
 def first_decision(data: bytes | None) -> int | None:
     """Return the number of the first decision of the unit of an ask; None if this may be the first."""
     return int.from_bytes(data[1 : 1 + _NUMBER], "little") if data is not None and is_later(data) else None
+
+
+def first_of_moved(data: bytes | None) -> int | None:
+    """Return the number of the first decision of a unit that got another arm with this ask, else None."""
+    return first_decision(data) if data is not None and data[1 + _NUMBER :] == _MOVED else None
 
 
 def unpack_flags(data: bytes, n_arms: int) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from time import sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent import snapshot
+from lsdt.agent.decisions import first_of_moved
 from lsdt.agent.extension import side_mark
 from lsdt.agent.units import StoredUnits, UnitTable
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
@@ -276,7 +277,7 @@ class SharedJournal(Journal):
         self._units.append(note)
 
     def settle_unit(self, token: bytes, value: bytes) -> None:
-        """Cache the stored row of a unit; an empty one means that it was erased just now."""
+        """Cache the stored row of a unit; an empty one means that the store has to be asked again."""
         if value:
             self.units.put(token, value)
         else:
@@ -322,12 +323,15 @@ class SharedJournal(Journal):
             if self.closing and entry.kind in CLOSING:
                 self.closing.discard(entry.number)
             if entry.kind == Kind.ERASE:
-                self.units.drop_erased(entry.number)
+                self.units.drop_changed(entry.number)
             if entry.writer == self.epoch:
                 self._n_unread = max(0, self._n_unread - 1)
                 if entry.kind == Kind.EXTEND:  # others may have extended further by the next entries
                     learner, first = learner.apply_events(entries[first : at + 1]), at + 1
                     self.own_extension, self.own_side_mark = entry.time, side_mark(learner.side)
+            # Else a unit that moved elsewhere would have its old arm here once that is reinstated.
+            elif entry.kind == _ASK and (moved := first_of_moved(entry.data)) is not None:
+                self.units.drop_changed(moved)
         learner = learner.apply_events(entries[first:] if first else entries)
         self._n_since += len(entries)
         if 0 < self._every <= self._n_since and self.lease is not None:

@@ -71,7 +71,11 @@ class Assignment(NamedTuple):
 
 
 class UnitNote(NamedTuple):
-    """A row to be written with an ask: the unit's hash, its value, the one it replaces, and the decision."""
+    """A row to be written with an ask: the unit's hash, its value, the one it replaces, and the decision.
+
+    A row that replaces itself is written only if the store still has it: it is not if another replica gave
+    the unit another arm, or erased it.
+    """
 
     token: bytes
     value: bytes
@@ -223,8 +227,8 @@ class StoredUnits(UnitTable):
         notes, self.queued = list(self.queued.values()), {}
         return notes
 
-    def drop_erased(self, number: int) -> None:
-        """Remove the unit with this first decision from the cache: another replica erased it."""
+    def drop_changed(self, number: int) -> None:
+        """Remove the unit with this first decision from the cache: a replica moved or erased it."""
         token = self._by_number.get(number)
         if token is not None:
             self.drop(token)

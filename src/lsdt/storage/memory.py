@@ -249,6 +249,13 @@ class MemoryStore(Store):
             self._open_notes[scope, key] = (now(), bytes(value))
             return True
 
+    def take_back(self, notes: Sequence[tuple[str, str]]) -> None:
+        """Remove notes that the open transaction inserted."""
+        with self._lock:
+            self._check()
+            for note in notes:
+                del self._open_notes[note]
+
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return committed notes."""
         with self._lock:

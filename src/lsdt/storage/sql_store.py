@@ -372,6 +372,13 @@ class SqlStore(FailStopStore):
             new.discard((scope, key))
         return is_new
 
+    def take_back(self, notes: Sequence[tuple[str, str]]) -> None:
+        """Remove notes that the open transaction inserted."""
+        if notes:
+            with self._writing() as writes:
+                for scope, key in notes:
+                    writes.execute("DELETE FROM notes WHERE scope = ? AND key = ?", (scope, key))
+
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return committed notes."""
         # Two statements: a single one for both cases would not be planned to use the index.

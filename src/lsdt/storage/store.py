@@ -339,6 +339,10 @@ class Store(ABC):
         return [self.remember(*note) for note in notes]
 
     @abstractmethod
+    def take_back(self, notes: Sequence[tuple[str, str]]) -> None:
+        """Remove notes, by scope and key, that the open transaction inserted; commit nothing."""
+
+    @abstractmethod
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return the committed notes of a scope by key; with a key, at most that one."""
 

@@ -204,6 +204,34 @@ def test_a_retry_waits_until_the_arm_of_its_unit_is_settled(postgresql_url):
     asyncio.run(run())
 
 
+def test_a_unit_leaves_a_retired_arm_at_all_replicas_or_at_none(postgresql_url):
+    """By its next ask, of which the others read; not by a repeat, of which the log says nothing."""
+
+    async def asked(one, key=None):
+        (decision,) = (await one.post(f"{ONE}/ask", {"unit": "user-1"}, key=key))["decisions"]
+        return decision
+
+    async def run():
+        async with services(postgresql_url) as (here, there):
+            first = await asked(here, "key")
+            arm = {"arm": first["arm"]}
+            await here.post(f"{ONE}/retire", arm)
+            await there.service.commits.look()
+            assert await asked(there, "key") == first
+            await here.post(f"{ONE}/reinstate", arm)
+            await there.service.commits.look()
+            assert [(await asked(one))["arm"] for one in (here, there, here)] == 3 * [first["arm"]]
+            await here.post(f"{ONE}/retire", arm)
+            moved = (await asked(here))["arm"]
+            assert moved != first["arm"]
+            await here.post(f"{ONE}/reinstate", arm)
+            await there.service.commits.look()
+            assert [(await asked(one))["arm"] for one in (here, there, here)] == 3 * [moved]
+            assert await asked(there, "key") == first
+
+    asyncio.run(run())
+
+
 def test_interleaved_work_of_two_replicas_is_kept_once_and_makes_them_equal(postgresql_url):
     rng = random.Random(3)
 

@@ -22,7 +22,7 @@ from lsdt.service.hosting.group_commit import CommitResult, GroupCommit, Waiting
 from lsdt.storage import CLOSING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from lsdt.agent import Agent, UnitNote
     from lsdt.service.metrics import Metrics
@@ -188,12 +188,14 @@ def has_events(unit: WaitingRequest) -> bool:
 def write_units(store: Store, units: Sequence[WaitingRequest]) -> list[CommitResult]:
     """Insert what requests have to be kept into the open transaction, and say what was new.
 
-    Two replicas never wait for each other in a ring: units come first, then notes, each in the order of their
+    Two replicas never wait for each other in a ring: notes come first, then units, each in the order of their
     keys; then experiments in the order of their names, in each the ends of decisions in the order of their
-    numbers.
+    numbers. Notes are first because a repeat must not give its unit an arm: its ask is not written, so no
+    other replica would hear of it.
     """
-    assigned, taken = _write_assignments(store, units)
-    stored = _write_notes(store, units, taken)
+    stored = _write_notes(store, units)
+    assigned, taken = _write_assignments(store, units, stored)
+    store.take_back([note[:2] for at in taken if (note := units[at].note) is not None])
     n_repeats = [0] * len(units)
     by_lease: dict[Lease, list[int]] = defaultdict(list)
     for at, unit in enumerate(units):
@@ -208,18 +210,23 @@ def write_units(store: Store, units: Sequence[WaitingRequest]) -> list[CommitRes
 
 
 def _write_assignments(
-    store: Store, units: Sequence[WaitingRequest]
+    store: Store, units: Sequence[WaitingRequest], stored: Container[int]
 ) -> tuple[dict[int, list[tuple[bytes, bytes]]], set[int]]:
     """Insert the arms of units that asked, and return what the store has of them, by place of the request.
 
-    The second answer has the requests that are to ask again, as another replica was faster.
+    Of repeats, which are in `stored`, nothing is inserted; that their units are to be looked up says an empty
+    row. The second answer has the requests that are to ask again, as another replica was faster.
     """
     gathered: dict[SharedJournal, list[tuple[int, UnitNote]]] = defaultdict(list)
-    for at, unit in enumerate(units):
-        if unit.agent is not None and unit.batch is not None and unit.batch.units:
-            gathered[_journal(unit.agent)] += [(at, note) for note in unit.batch.units]
     assigned: dict[int, list[tuple[bytes, bytes]]] = defaultdict(list)
     taken: set[int] = set()
+    for at, unit in enumerate(units):
+        if unit.agent is None or unit.batch is None or not unit.batch.units:
+            continue
+        if at in stored:
+            assigned[at] = [(note.token, b"") for note in unit.batch.units]
+        else:
+            gathered[_journal(unit.agent)] += [(at, note) for note in unit.batch.units]
     for journal in sorted(gathered, key=lambda journal: journal.units.scope):
         notes = gathered[journal]
         found = insert_units(store, journal.units.scope, [note for _, note in notes])
@@ -230,9 +237,9 @@ def _write_assignments(
     return assigned, taken
 
 
-def _write_notes(store: Store, units: Sequence[WaitingRequest], taken: set[int]) -> dict[int, bytes]:
-    """Insert the notes of a group; return what is kept already, by the place of the unit."""
-    noted = [(at, unit.note) for at, unit in enumerate(units) if unit.note is not None and at not in taken]
+def _write_notes(store: Store, units: Sequence[WaitingRequest]) -> dict[int, bytes]:
+    """Insert the notes of a group; return what is kept already, by the place of the request."""
+    noted = [(at, unit.note) for at, unit in enumerate(units) if unit.note is not None]
     if not noted:
         return {}
     stored = {}
