@@ -50,7 +50,7 @@ from lsdt.agent.recommendation import (
 from lsdt.agent.stopping import Stopping, likely_tallies, stopping, top_stopping
 from lsdt.agent.suspects import suspects_frame
 from lsdt.agent.top_stopping import TopStopping, checked_top
-from lsdt.agent.units import Assignment, StoredUnits, UnitNote, assignment_of, checked_unit
+from lsdt.agent.units import assignment_of, checked_unit, row_of
 from lsdt.errors import InvalidInput, Paused, StoreFailed, StoreLocked, Unsupported, counted
 from lsdt.policies import OfflineSteps, checked_horizon, checked_weight, offline_step
 from lsdt.problems import Rewards, checked_rewards
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.agent.extension import Extension
+    from lsdt.agent.units import Assignment
     from lsdt.candidates import CandidateSet, Explanation
     from lsdt.kernel import RewardModel
     from lsdt.policies import Policy
@@ -579,9 +580,8 @@ class Agent:
                 learner, before = self._learner, self._unit_row(token)
                 event, value = self._unit_event(unit, before, flags, everything, n_draws)
                 self._accept(event)
-                is_unsure = isinstance(journal, SharedJournal) and token in journal.units.unsure
-                if value != before or is_unsure:
-                    journal.assign(UnitNote(token, value, before, event.number))
+                if value != before or (isinstance(journal, SharedJournal) and token in journal.units.unsure):
+                    journal.assign(token, value, before, event.number)
                 if not self._keeps:
                     break
                 if not (journal.is_shared and self.autocommit):
@@ -601,9 +601,7 @@ class Agent:
     def _unit_row(self, token: bytes) -> bytes | None:
         """Return the row of a unit; for services with a shared log, from the cache alone."""
         units = self._journal.units
-        if isinstance(units, StoredUnits) and self._journal.is_shared and not self.autocommit:
-            return units.cached(token)
-        return units.find(token)
+        return units.find(token) if self.autocommit or not self._journal.is_shared else units.rows.get(token)
 
     def _unit_event(
         self,
@@ -631,11 +629,12 @@ class Agent:
         word = unit.encode("utf-8", "surrogatepass")
         number = self._journal.next_number(learner)
         event = self._decide(learner, number, time, flags, n_draws, everything, word)
+        arm_id = learner.arm_id(event.arm)
         if known is None:
-            return event, Assignment(self.side.label(event.arm), number, time, event.reward).to_bytes()
+            return event, row_of(arm_id, number, time, event.reward)
         # A unit counts once, also if it gets another arm; of which replicas learn from the log.
-        made = Assignment(self.side.label(event.arm), known.number, time, event.reward)
-        return event._replace(data=mark_later(known.number, moved=True)), made.to_bytes()
+        row = row_of(arm_id, known.number, time, event.reward)
+        return event._replace(data=mark_later(known.number, moved=True)), row
 
     def _keeps_arm(self, known: Assignment, time: int) -> bool:
         """Return whether a unit keeps its arm: not for longer than agreed, nor when the arm has retired."""

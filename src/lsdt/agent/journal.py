@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lsdt.agent import snapshot
 from lsdt.agent.decisions import first_of_moved
 from lsdt.agent.extension import side_mark
-from lsdt.agent.units import StoredUnits, UnitTable
+from lsdt.agent.units import StoredUnits, UnitNote, UnitTable
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage import CLOSING, Event, Kind, new_epoch, now, units_scope
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Container, Sequence
 
     from lsdt.agent.learner import Learner
-    from lsdt.agent.units import UnitNote
     from lsdt.storage import Entry, Lease, LogCursor, Store
 
 # Events between two snapshots in a store. An agent that was killed replays up to this many when it is opened,
@@ -89,9 +88,9 @@ class Journal:
         """Accept an event, and return the learner after it (`after`, if already known)."""
         return learner.apply(event, self.epoch) if after is None else after
 
-    def assign(self, note: UnitNote) -> None:
-        """Remember the arm of a unit, whose ask was accepted."""
-        self.units.put(note.token, note.value)
+    def assign(self, token: bytes, value: bytes, instead: bytes | None, number: int) -> None:
+        """Remember the arm of a unit, whose ask was accepted; see `UnitNote`."""
+        self.units.put(token, value)
 
     def drain(self, learner: Learner) -> Batch:
         """Hand over everything queued; the caller must write it."""
@@ -150,10 +149,10 @@ class LocalJournal(Journal):
         self._queue.append(event)
         return learner.apply(event, self.epoch) if after is None else after
 
-    def assign(self, note: UnitNote) -> None:
+    def assign(self, token: bytes, value: bytes, instead: bytes | None, number: int) -> None:
         """Remember the arm of a unit, and queue it."""
-        super().assign(note)
-        self.units.queue(note)
+        self.units.put(token, value)
+        self.units.queue(UnitNote(token, value, instead, number))
 
     def drain(self, learner: Learner) -> Batch:
         """Return everything queued, with a snapshot if one is due."""
@@ -270,11 +269,11 @@ class SharedJournal(Journal):
         self._queue.append(event)
         return learner
 
-    def assign(self, note: UnitNote) -> None:
+    def assign(self, token: bytes, value: bytes, instead: bytes | None, number: int) -> None:
         """Queue the arm of a unit; another replica may be faster."""
-        super().assign(note)
-        self.units.unsure.add(note.token)
-        self._units.append(note)
+        self.units.put(token, value)
+        self.units.unsure.add(token)
+        self._units.append(UnitNote(token, value, instead, number))
 
     def settle_unit(self, token: bytes, value: bytes) -> None:
         """Cache the stored row of a unit; an empty one means that the store has to be asked again."""

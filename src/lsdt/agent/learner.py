@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from lsdt.agent.floors import Floors
     from lsdt.kernel import Packed, RewardModel
     from lsdt.policies import OfflineSteps, Policy
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information import ArmId, SideInformation
     from lsdt.storage import Entry
 
 _TOSS, _PRIOR, _OBSERVATION = int(Purpose.TOSS), int(Purpose.PRIOR), int(Purpose.OBSERVATION)
@@ -352,6 +352,10 @@ class Learner:
             return None
         local = self.local_index(arm)
         return chances.item(local) if local >= 0 else 0.0
+
+    def arm_id(self, arm: int) -> ArmId:
+        """Return the id of an arm, which must exist: `SideInformation.label` without its checks."""
+        return arm if self._ids is None else self._ids[arm]
 
     def decision(self, event: Event, epoch: int) -> Decision:
         """Return the decision of an ask, as users get it."""

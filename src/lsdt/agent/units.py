@@ -66,8 +66,7 @@ class Assignment(NamedTuple):
 
     def to_bytes(self) -> bytes:
         """Return it as the value of a note."""
-        share = math.nan if self.propensity is None else self.propensity
-        return _ROW.pack(self.number, self.time, share) + _encoded(self.arm_id)
+        return row_of(*self)
 
 
 class UnitNote(NamedTuple):
@@ -81,6 +80,11 @@ class UnitNote(NamedTuple):
     value: bytes
     instead: bytes | None
     number: int
+
+
+def row_of(arm_id: ArmId, number: int, time: int, propensity: float | None) -> bytes:
+    """Return an `Assignment` as the value of a note, without making one: this is done for every new unit."""
+    return _ROW.pack(number, time, math.nan if propensity is None else propensity) + _encoded(arm_id)
 
 
 def assignment_of(value: bytes) -> Assignment:
@@ -188,10 +192,6 @@ class StoredUnits(UnitTable):
         if known is not None:
             self.put(token, known)
         return known
-
-    def cached(self, token: bytes) -> bytes | None:
-        """Return the cached row of a unit."""
-        return self.rows.get(token)
 
     def put(self, token: bytes, value: bytes) -> None:
         """Cache the row of a unit; evict the one that was used longest ago."""
