@@ -13,6 +13,7 @@ from lsdt.reproduce.registry import BEYOND, experiment
 TINY = Request(replications=2, quick=True)
 # A contest of few policies on few arms; who is too slow for a larger one is a matter of time, so none is.
 SMALL = {"arms": 24, "n_arms": 12, "horizon": 120, "most_microseconds": None, "most_tries": 100}
+SMALL["most_tries_of_identify"] = 100
 FEW = {
     *("soft_closure", "lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
     *("ts", "ts@paper", "ts@robust", "osub@paper"),

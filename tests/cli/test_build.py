@@ -85,6 +85,18 @@ def test_ranges_are_counted_and_written(log, tmp_path, capsys):
     assert "epsilon     " not in shown
 
 
+def test_a_file_of_another_kind_is_named(tmp_path, capsys):
+    votes = tmp_path / "votes.csv"
+    votes.write_text("a,b,winner\ntea,mate,tea\n")
+    assert main(["build", str(votes), "--out", str(tmp_path / "side.csv")]) == 3
+    assert "Wins and losses are read by lsdt build --comparisons" in capsys.readouterr().err
+    ratings = tmp_path / "ratings.csv"
+    ratings.write_text("user,item,rating\nann,tea,3\n")
+    assert main(["candidates", str(ratings)]) == 3
+    told = capsys.readouterr().err
+    assert "this looks like a log of ratings, from which lsdt build makes side information" in told
+
+
 def test_other_names_of_columns(log, tmp_path, capsys):
     renamed = tmp_path / "renamed.parquet"
     pd.read_csv(log).set_axis(["visitor", "ad", "stars"], axis=1).to_parquet(renamed)

@@ -35,7 +35,7 @@ def folder(tmp_path, monkeypatch):
 def test_experiments(folder, capsys, name):
     assert main(["build", "--experiments", name, "--out", "side.csv"]) == 0
     out = capsys.readouterr().out
-    assert "1 experiment: 3 ranges, 3 of them with a known order; all hold with 0.95" in out
+    assert "1 experiment: 3 ranges, 3 of them with a known order; probability that all hold: 0.95" in out
     assert "candidates  1 of 3 arms may be the best\n            blue\n" in out
     assert lsdt.load("side.csv") == lsdt.from_experiments(COUNTS)
 
@@ -67,7 +67,7 @@ def test_features(folder, capsys):
     [
         (["tests.csv"], 2, "is a table of experiments, .*; add --experiments"),
         (["tests.csv", "--order"], 2, "has no column 'value'; found 'arm', 'successes', 'trials'"),
-        (["features.parquet", "--features"], 2, "estimates the constant from a pilot="),
+        (["features.parquet", "--features"], 2, "estimates the constant from a pilot:"),
         (
             ["features.parquet", "--features", "--lipschitz", "much"],
             2,

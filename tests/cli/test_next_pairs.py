@@ -32,7 +32,10 @@ def test_list(side, capsys):
     shown = capsys.readouterr().out
     assert "left        3 of 4 arms: tea, juice, water" in shown
     assert "next        tea and juice: either may be the best" in shown
-    assert "probability 1 that the best arm is among them" in shown
+    assert (
+        "probability 1 that the best arm is among them, if the judge prefers arms with larger means" in shown
+    )
+    assert "arbitrary" not in shown  # nothing is known of the judge yet
     assert not side.with_suffix(".answers.csv").exists()
 
 

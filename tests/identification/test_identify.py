@@ -127,3 +127,13 @@ def test_contradictory_relations_are_refused_unless_the_policy_plays_on_all_arms
     found = lsdt.identify(lambda arm: float(arm == 2), wrong, policy="ucb1", tolerance=0.3)
     assert found.stop
     assert found.arm_id == 2
+
+
+def test_relations_that_may_all_be_wrong_guarantee_nothing():
+    """Risks add up; a text that says the best arm is found must not hide that they reach 1."""
+    rows = {"arm": ["a", "b"], "successes": [30, 180], "trials": [200, 200]}
+    side = lsdt.merge([lsdt.from_experiments(rows, confidence=0.5) for _ in range(2)])
+    found = lsdt.identify(lambda arm: 0.9 if arm == "b" else 0.1, side, tolerance=0.05)
+    assert (found.stop, found.risk) == (True, 1.0)
+    assert "within 0.05 of the best if the relations are right" in found.text
+    assert "may be wrong with a probability of up to 1, so nothing is guaranteed" in found.text

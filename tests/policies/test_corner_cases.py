@@ -153,7 +153,7 @@ def test_a_missing_horizon_is_refused(name):
 
 def test_identify_needs_epsilon_or_a_tolerance():
     side = lsdt.complete(3, [(0, 1), (1, 2)])
-    with pytest.raises(Unsupported, match="has no epsilon, so that the tolerance must be given"):
+    with pytest.raises(Unsupported, match="has no epsilon, so give a tolerance"):
         begin("identify", side)
     assert len(play(begin("identify", side, horizon=None, tolerance=0.1), 20)) == 20
 

@@ -243,6 +243,12 @@ class Stopping:
         """The same in a sentence."""
         plays = counted(int(self._counts.sum()), "reward")
         note = "".join(f"; {each}" for each in (self.about_pending, self.about_risk, self.note) if each)
+        if self.stop and self.delta + self.risk >= 1.0:
+            return (
+                f"arm {self.arm_id!r} is within {self.tolerance:g} of the best if the relations are right, "
+                f"after {plays}; but these may be wrong with a probability of up to {self.risk:.2g}, so "
+                f"nothing is guaranteed: leave out sources of relations, or identify without any{note}"
+            )
         if self.stop:
             return (
                 f"arm {self.arm_id!r} is within {self.tolerance:g} of the best, but for a probability of "

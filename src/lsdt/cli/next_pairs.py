@@ -312,11 +312,12 @@ def _print(inquiry: Inquiry, asked: NextPairs, side: SideInformation, options: a
     print(f"answers     {inquiry.n_answers:,}")
     print(f"left        {len(found):,} of {counted(side.n_arms, 'arm')}: {shown}{more}")
     if inquiry.answers == "better":
-        judge = inquiry.judge
         print(
             f"probability {_probability(inquiry):.3g} that the best arm is among them, if the judge prefers "
             "arms with larger means"
         )
+    if inquiry.answers == "better" and inquiry.n_answers:
+        judge = inquiry.judge
         print(
             f"judge       {judge.slip:.0%} of the answers are arbitrary; coming first adds "
             f"{judge.position:.2f} +- {1.96 * judge.position_sd:.2f} (strengths: standard deviation 1)"

@@ -224,7 +224,7 @@ def _tolerance_of(instance: Instance, tolerance: float | None) -> float:
     if law.law is None or law.name not in ("bernoulli", "gaussian"):
         raise Unsupported(f"identify_many plays Bernoulli or Gaussian rewards; this problem has {law.name}")
     if tolerance is None and instance.side.epsilon is None:
-        raise Unsupported("the side information has no epsilon, so that the tolerance must be given")
+        raise Unsupported("the side information has no epsilon, so give a tolerance")
     return float(instance.side.epsilon if tolerance is None else tolerance)  # type: ignore[arg-type]
 
 

@@ -59,8 +59,8 @@ def tolerance_of(
         else "the side information has no epsilon"
     )
     raise Unsupported(
-        f"{why}, so that the tolerance must be given: how far below the best arm the one that is named may "
-        f"lie, in rewards; {proposed}"
+        f"{why}, so give a tolerance: how far below the best mean that of the arm named may lie, in units of "
+        f"rewards; {proposed}"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.reproduce.beyond.pairs.unpaired import halve, play_lucb
+from lsdt.reproduce.beyond.pairs.unpaired import halve, identify_separately, play_lucb
 
 
 def scores_of(means, n_examples=3000, seed=0):
@@ -20,6 +20,14 @@ def test_lucb_finds_a_clear_best_arm_and_respects_the_limit():
     hard = play_lucb(scores_of([0.5, 0.5]), 0.01, 0.05, 200, np.random.default_rng(1))
     assert 200 <= hard.tries <= 202
     assert hard.by_identify == 200
+
+
+def test_identify_finds_it_too():
+    arm, tries = identify_separately(scores_of([0.1, 0.2, 0.8]), 0.2, 0.05, 100_000, np.random.default_rng(1))
+    assert arm == 2
+    assert 3 < tries <= 5_000
+    hard = identify_separately(scores_of([0.5, 0.5]), 0.01, 0.05, 200, np.random.default_rng(1))
+    assert hard[1] == 200
 
 
 def test_halving_keeps_the_best_half_in_every_round():

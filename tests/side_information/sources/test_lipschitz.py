@@ -108,7 +108,7 @@ def test_a_jump_that_the_pilot_shows_is_allowed_for():
 def test_warnings_say_what_to_do():
     points, means = world(1, 200)
     vague = pilot_of(means, 1, trials=3)
-    with pytest.warns(SideWarning, match="wider than all means of the pilot are apart"):
+    with pytest.warns(SideWarning, match="wider than the spread of all means of the pilot"):
         lsdt.from_features(points, pilot=vague | {"successes": [1] * len(vague["arm"])})
     far = np.array([number for number in range(200) if points[number].max() > 0.9 or number % 9 == 0])
     table = {"arm": far.tolist(), "mean": means[far].tolist(), "se": [0.01] * len(far)}
@@ -121,7 +121,7 @@ def test_warnings_say_what_to_do():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "estimates the constant from a pilot="),
+        ({}, "estimates the constant from a pilot:"),
         ({"pilot": {"arm": [0, 1], "mean": [0.1, 0.2], "se": [0.1, 0.1]}}, "at least 20 arms, .*got 2"),
         ({"pilot": {"arm": ["x"], "mean": [0.1], "se": [0.1]}}, "no arm of the pilot .* the pilot has 'x'"),
         ({"pilot": {"arm": [0, 1], "mean": [1, 1], "se": [1, 1], "experiment": [0, 1]}}, "is one experiment"),
@@ -138,7 +138,7 @@ def test_bad_values_are_named(arguments, message):
 
 def test_equal_features_with_different_means_and_nothing_else():
     pilot = {"arm": list(range(30)), "mean": [0.0, 1.0] * 15, "se": [1e-6] * 30}
-    with pytest.warns(SideWarning, match="say next to nothing"):
+    with pytest.warns(SideWarning, match="say almost nothing"):
         side = lsdt.from_features(np.zeros((30, 2)), pilot=pilot)
     assert side.evidence.unexplained > 1.0  # all of it
 

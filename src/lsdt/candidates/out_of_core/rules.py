@@ -89,7 +89,7 @@ def exclude_by_order(queries: OrderTables, n_arms: int, clock: Clock, limits: Li
         remarks.append("similar pairs were not combined with ranges, since their epsilon is not known")
     if not queries.is_exact:
         remarks.append(
-            f"ends that share no quantum were rounded outward, each by less than {queries.quantum:.1g}: an "
-            "arm that is out by no more may stay"
+            "the ends of ranges have no common unit, and each was widened by less than "
+            f"{queries.quantum:.1g}: an arm that could be excluded by so little may stay"
         )
     return Stage("order", n_arms, queries.finish(), perf_counter() - started, "; ".join(remarks))

@@ -262,8 +262,8 @@ def run_order(side: SideInformation) -> ArmOrder | None:
         notes.append("similar pairs were not combined with ranges, since their epsilon is not known")
     if not quanta.exact:
         notes.append(
-            f"ends that share no quantum were rounded outward, each by less than {quanta.size:.1g}: an arm "
-            "that is out by no more may stay"
+            f"the ends of ranges have no common unit, and each was widened by less than {quanta.size:.1g}: "
+            "an arm that could be excluded by so little may stay"
         )
     n_open = side.n_dissimilar - int(links.is_dissimilar.sum())
     found = ArmOrder(side.n_arms, tuple(notes), links, quanta, levels, n_open=n_open)

@@ -150,6 +150,13 @@ class LogColumns(NamedTuple):
         return ColumnNames(user, item, rating, propensity, time)
 
 
+def _instead(found: list[str]) -> str:
+    """Return which function reads a table of comparisons, if the columns look like one."""
+    if {"a", "b"} <= set(found) and {"winner", "wins"} & set(found):
+        return ". Wins and losses are read by lsdt build --comparisons, or lsdt.from_comparisons"
+    return ""
+
+
 def _column(role: str, word: Word, found: list[str], hint: str) -> str:
     shown = listed(found, str(word))
     if not isinstance(word, str):
@@ -161,7 +168,7 @@ def _column(role: str, word: Word, found: list[str], hint: str) -> str:
     if word not in found:
         raise InvalidInput(
             f"there is no column {word!r} for the {role}; the columns are {shown}{suggest(word, found)}. "
-            f"Name the column with {role}=..., or give its place, counted from 0{hint}"
+            f"Name the column with {role}=..., or give its place, counted from 0{hint}{_instead(found)}"
         )
     if found.count(word) > 1:
         raise InvalidInput(f"{found.count(word)} columns are called {word!r}; the {role} needs one alone")

@@ -75,8 +75,8 @@ class Missingness:
         if self.pairs == 0:
             return f"Too few ratings to check whether they are missing at random; {about}."
         found = (
-            f"the difference of two items among those who rated both is off that among all their raters by "
-            f"{self.shift:.3f} of the scale, typically (beyond chance, {self.pairs:,} pairs)"
+            f"the difference of two items among those who rated both typically differs from that among all "
+            f"their raters by {self.shift:.3f} of the scale (beyond chance, {self.pairs:,} pairs)"
         )
         if self.matters(epsilon):
             return (

@@ -323,9 +323,10 @@ def _from_pairs(table: pa.Table, about: dict[str, Any], complete: bool | None, p
             hint = "; give columns of other names with columns=, or --columns"
         else:
             hint = "; only complete information, where every pair not listed is dissimilar, can do without"
+        if {"user", "item", "rating"} <= set(table.column_names):
+            hint = "; this looks like a log of ratings, from which lsdt build makes side information"
         raise InvalidInput(
-            f"it lacks the columns {listed(missing)}; found {listed(table.column_names, missing[0])}, "
-            f"expected {listed(needed)}{hint}"
+            f"it lacks the columns {listed(missing)}; found {listed(table.column_names, missing[0])}{hint}"
         )
     a, b = table.column("a"), table.column("b")
     if is_csv and about.get("ids") != "text":

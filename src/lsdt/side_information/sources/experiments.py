@@ -120,7 +120,7 @@ class ExperimentEvidence(NamedTuple):
     def __str__(self) -> str:
         return (
             f"{counted(self.n_experiments, 'experiment')}: {counted(self.n_ranges, 'range')}, "
-            f"{self.n_ordered:,} of them with a known order; all hold with {1.0 - self.risk:.4g}"
+            f"{self.n_ordered:,} of them with a known order; probability that all hold: {1.0 - self.risk:.4g}"
         )
 
     def _repr_html_(self) -> str:
@@ -163,7 +163,7 @@ def from_experiments(rows: Any, confidence: float = 0.95) -> SideInformation:
     >>> lsdt.candidate_set(side).arm_ids
     ['blue']
     >>> print(side.evidence)
-    1 experiment: 3 ranges, 3 of them with a known order; all hold with 0.95
+    1 experiment: 3 ranges, 3 of them with a known order; probability that all hold: 0.95
     """
     risk = 1.0 - checked_share_inside(confidence, "confidence")
     ids, cells = read_cells(rows)

@@ -49,7 +49,7 @@ _ROUNDING = 4e-16  # of a coordinate of a normalised vector: a few times the pre
 _PAIRS_AT_ONCE = 2**18  # whose features are compared at once: 128 MiB with 64 features
 _FEWER = "use a smaller epsilon, a larger lipschitz constant, or fewer arms"
 _NO_CONSTANT = (
-    "lipschitz='auto' estimates the constant from a pilot=: a table with columns arm, mean and se or arm, "
+    "lipschitz='auto' estimates the constant from a pilot: a table with columns arm, mean and se or arm, "
     "successes and trials, a rating log, or an agent with rewards. Give one, or the constant itself"
 )
 
@@ -382,8 +382,8 @@ def _warn_of_pilot(found: LipschitzEstimate, widths: NDArray[np.float64], spread
         )
     if len(widths) and np.median(widths) >= spread:
         texts.append(
-            f"half of the ranges are wider than all means of the pilot are apart ({spread:.3g}), and say "
-            "next to nothing: the pilot is too imprecise, or the features explain too little"
+            f"half of the ranges are wider than the spread of all means of the pilot ({spread:.3g}), and say "
+            "almost nothing: the pilot is too imprecise, or the features explain too little"
         )
     for text in texts:
         warnings.warn(text, SideWarning, stacklevel=3)
