@@ -39,6 +39,15 @@ def test_certainties_of_all_arms_sum_to_one():
     assert len(MEANS) == 12
 
 
+def test_an_interval_in_words_begins_at_zero_and_not_at_its_rounding():
+    """Open decisions count at the worst, which leaves a lower end of 2.6e-18 here."""
+    agent = lsdt.Agent(ALONE, "ts")
+    agent.ask(24)
+    found = agent.best()
+    assert found.low > 0.0
+    assert "mean 0.5 (0 to 1) after 0 of 0 rewards" in found.text
+
+
 def test_very_many_arms_are_compared_with_those_that_matter():
     """Of 3,000 arms one is known to be good, the others to be bad, or nothing is known of them."""
     agent = lsdt.Agent(lsdt.SideInformation(3_000), "ts")

@@ -125,8 +125,8 @@ def test_retired_arms_and_masks():
     assert agent.n_pending == 4
     with pytest.raises(InvalidInput, match="one decision at a time"):
         agent.ask(2, unit="a")
-    for wrong in ("", 7, "x" * 201, b"a"):
-        with pytest.raises(InvalidInput, match="a unit is a text of 1 to 200 characters"):
+    for wrong, got in (("", "0 characters"), (7, "7"), ("x" * 201, "201 characters"), (b"a", "b'a'")):
+        with pytest.raises(InvalidInput, match=f"a unit is a text of 1 to 200 characters.*; got {got}$"):
             agent.ask(unit=wrong)
     assert agent.ask(unit="\ud800").arm in (0, 1)  # JSON may hold half a pair
 

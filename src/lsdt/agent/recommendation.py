@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from lsdt.side_information import ArmId
 
 
+_ROUNDING = 1e-6  # of an interval's width: what is less cannot be seen beside it
+
+
 class Held(Protocol):
     """An agent whose learner can be locked for copying; slow work happens after that."""
 
@@ -272,6 +275,12 @@ def _by_mean(standing: Standing, found: Posterior) -> NDArray[np.int64]:
     return order
 
 
+def _low_text(arm: ArmEstimate) -> str:
+    """Return the lower end of an interval in words; 0 where it differs from that by rounding only."""
+    is_zero = abs(arm.low) < _ROUNDING * (arm.high - arm.low)
+    return f"{0.0 if is_zero else arm.low:.4g}"
+
+
 def recommendation(agent: Held, n_runners_up: int) -> Recommendation:
     """Return the arm to recommend; see `Agent.best`."""
     if isinstance(n_runners_up, bool) or not isinstance(n_runners_up, int) or n_runners_up < 0:
@@ -288,7 +297,7 @@ def recommendation(agent: Held, n_runners_up: int) -> Recommendation:
     if learner.prior:
         rewards += f" and {int(learner.prior.counts.sum()):,} known before"
     text = (
-        f"arm {_called(learner, best.arm_id)}: mean {best.mean:.4g} ({best.low:.4g} to {best.high:.4g}) "
+        f"arm {_called(learner, best.arm_id)}: mean {best.mean:.4g} ({_low_text(best)} to {best.high:.4g}) "
         f"after {best.plays:,} of {rewards}; the best of {counted(len(alive), 'arm')} with probability "
         f"{certainty:.0%}"
     )

@@ -99,10 +99,8 @@ def assignment_of(value: bytes) -> Assignment:
 def checked_unit(unit: Any) -> str:
     """Return the id of a unit, or say what is accepted."""
     if not isinstance(unit, str) or not 1 <= len(unit) <= _LONGEST:
-        shown = unit if not isinstance(unit, str) else f"{len(unit)} characters"
-        raise InvalidInput(
-            f"a unit is a text of 1 to {_LONGEST} characters, such as 'user-17'; got {shown!r}"
-        )
+        shown = f"{len(unit)} characters" if isinstance(unit, str) else repr(unit)
+        raise InvalidInput(f"a unit is a text of 1 to {_LONGEST} characters, such as 'user-17'; got {shown}")
     return unit
 
 
