@@ -112,7 +112,7 @@ def test_bad_input():
     with pytest.raises(InvalidInput, match="radius must be one of published, tight; got 'wide'"):
         lsdt.identify_many(PROBLEM, Grub(radius="wide"))
     free = lsdt.problems.given(MEANS, lsdt.SideInformation(6, similar=PAIRS), "gaussian")
-    with pytest.raises(Unsupported, match="the tolerance must be given"):
+    with pytest.raises(Unsupported, match="so give a tolerance"):
         lsdt.identify_many(free)
     with pytest.raises(Unsupported, match="GRUB needs epsilon"):
         lsdt.identify_many(free, "grub", tolerance=0.1)

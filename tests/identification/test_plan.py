@@ -192,4 +192,4 @@ def test_the_command(tmp_path, capsys):
     assert len(answer["rounds"]) == 1
     assert len(answer["tolerances"]) == 5
     assert main(["plan", str(path)]) == 7
-    assert "tolerance must be given" in capsys.readouterr().err
+    assert "so give a tolerance" in capsys.readouterr().err

@@ -207,7 +207,7 @@ def test_a_plan_is_made_once_for_the_same_relations(monkeypatch):
     ("n_arms", "options", "text"),
     [
         (301, {"epsilon": 0.1}, "more than 300 arms"),
-        (2, {}, "tolerance must be given"),
+        (2, {}, "so give a tolerance"),
         (2, {"epsilon": 0.1, "rewards": lsdt.rewards.laplace(1.0)}, "heavy tails"),
     ],
 )
