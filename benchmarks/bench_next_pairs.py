@@ -1,16 +1,25 @@
-"""Questions about very many arms: the slowest batch of a whole inquiry."""
+"""Questions about very many arms, and a judge command that takes its time."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import tempfile
+from pathlib import Path
 from time import process_time
 
 import numpy as np
 
 import lsdt
-from timing import Row
+from lsdt.cli.main import main
+from timing import Row, timed
 
 EPSILON = 0.1
 ARMS, BATCH, BATCHES = 10_000, 1_000, 14
+PROMPTS, ANSWERS, JOBS = 120, 240, 8
+# Arm i is better than arm j if i > j + 2; an answer takes .24 s, as one of a model behind an endpoint may.
+JUDGE = "#!/bin/sh\nsleep .24\nd=$(($1 - $2))\n"
+JUDGE += "if [ $d -gt 2 ]; then echo better; elif [ $d -lt -2 ]; then echo worse; else echo equal; fi\n"
 
 
 def _answer(kind: str, difference: float) -> object:
@@ -56,4 +65,30 @@ def ranges() -> Row:
     return _row("range", "by how much")
 
 
-WORKS = [similar, better, ranges]
+def command() -> Row:
+    """`lsdt next-pairs --judge COMMAND --jobs 8` against one command after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        judge, arms = Path(folder, "judge.sh"), Path(folder, "prompts.txt")
+        judge.write_text(JUDGE)
+        judge.chmod(0o755)
+        arms.write_text("\n".join(map(str, range(PROMPTS))))
+
+        def ask(jobs: int) -> None:
+            words = ["next-pairs", "--arms", str(arms), "--answers", "better", "--jobs", str(jobs)]
+            words += ["--judge", f"{judge} {{a}} {{b}}", "--max-questions", str(ANSWERS)]
+            with contextlib.redirect_stdout(io.StringIO()):
+                main([*words, "--log", str(Path(folder, f"answers-{jobs}.csv"))])
+
+        many, one = timed(lambda: ask(JOBS)), timed(lambda: ask(1))
+    return Row(
+        f"lsdt next-pairs, {ANSWERS} answers about {PROMPTS} arms, a judge command of .24 s, --jobs {JOBS}",
+        many,
+        "--jobs 1",
+        one,
+        f"{one / many:.1f} x",
+        ">= 4 x",
+        one >= 4.0 * many,
+    )
+
+
+WORKS = [similar, better, ranges, command]
