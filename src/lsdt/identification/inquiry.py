@@ -58,7 +58,8 @@ class Inquiry:
         an exclusion counts when every answer that it depends on leads by enough to be almost certainly right.
         For ``'better'``, only what to expect at first; 0 stands for 5%.
     until : int
-        Stop when at most this many arms are left.
+        Stop when at most this many arms are left. For ``'better'``, not before the answers agree with one
+        another better than chance (``inquiry.judge.agrees``).
     max_wrong : int
         How many of all facts may be wrong. Questions are repeated as with `wrong_rate`; as long as no more
         answers are wrong, the best arm is never lost. Give one of the two.
@@ -268,7 +269,8 @@ class Inquiry:
         Returns
         -------
         LikelyBest or CandidateSet
-            The arms that are left, `found`; ``inquiry.next().reason`` says why there are no more questions.
+            The arms that are left, `found`. ``inquiry.next()`` says whether enough is ``known``, and in its
+            ``reason`` why there are no more questions and what to do instead.
         """
         if not callable(judge):
             raise InvalidInput(f"judge must be a function of two arms that returns an answer; got {judge!r}")
