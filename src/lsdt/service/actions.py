@@ -24,12 +24,14 @@ log = logging.getLogger("lsdt.service")
 # The actions on one experiment, under their names in Python and over HTTP: whether an arm is named.
 ACTIONS = {"pause": False, "resume": False, "stop": True, "retire": True, "reinstate": True}
 
+_PATIENCE = 5.0  # seconds: a transaction takes milliseconds, one of a replica that died until that is noticed
+
 
 async def act(
     service: Service, hosted: HostedExperiment, caller: Caller, action: str, *given: Any, reason: str = ""
 ) -> None:
     """Take an action, of `ACTIONS` or ``"set_tolerance"``, and wait until it is durable."""
-    await service.commits.catch_up()  # with what was done at other replicas a moment ago
+    await service.commits.catch_up(_PATIENCE)  # with what was done at other replicas a moment ago
     hosted.check_idle()
     agent, commits = hosted.agent, service.commits
     take = partial(getattr(agent, action), *given, reason=reason, by=caller.signature)

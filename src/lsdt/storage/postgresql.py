@@ -60,6 +60,9 @@ _READ_NEW = f"""SELECT at.turn, found.* FROM
         ORDER BY transaction, row LIMIT ?
     ) AS found ORDER BY at.turn, found.moment, found.row"""
 
+_OPEN_TRANSACTIONS = """SELECT pg_snapshot_xmin(taken)::text::bigint, pg_snapshot_xmax(taken)::text::bigint
+    FROM pg_current_snapshot() AS taken"""
+
 
 def _position_values(position: int) -> tuple[str, int]:
     transaction, row = divmod(position, _ROWS)
@@ -253,6 +256,11 @@ class PostgresqlStore(SqlStore):
         """Return a cursor at a position."""
         number = self.number(name)
         return LogCursor(name, number, position, self._anchors(number, position))
+
+    def open_transactions(self) -> tuple[int, int]:
+        """Return the oldest transaction that runs, and the next one."""
+        (row,) = self._rows(_OPEN_TRANSACTIONS)
+        return row[0], row[1]
 
     def read_new(self, cursors: Sequence[LogCursor], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
         """Return the settled events after each cursor, with one query for all cursors."""

@@ -301,6 +301,27 @@ def test_a_late_transaction_is_folded_in_its_turn(postgresql_url):
     asyncio.run(run())
 
 
+def test_an_arm_that_has_just_retired_can_be_reinstated(postgresql_url):
+    """Also while an older transaction is open, such as that of a replica that died."""
+
+    async def run():
+        async with services(postgresql_url) as (here, there):
+            with open_store(postgresql_url) as store:
+                late = replica(store, "drinks", snapshot_every=0)
+                late.observe("juice", 1.0)
+                late.lease.insert(late.drain().events)
+                await here.post(f"{ONE}/retire", {"arm": "tea"})
+                reinstated = asyncio.create_task(there.post(f"{ONE}/reinstate", {"arm": "tea"}))
+                await asyncio.sleep(0.3)
+                store.commit()
+                await reinstated
+                late.close()
+            again = await quiesced([here, there], postgresql_url)
+            assert again.arms_in_play == ["tea", "coffee", "juice"]
+
+    asyncio.run(run())
+
+
 def test_more_decisions_than_a_block_has_numbers(postgresql_url):
     async def run():
         async with services(postgresql_url) as running:

@@ -192,8 +192,11 @@ class GroupCommit:
     async def look(self) -> None:
         """Apply what others wrote; there are no other writers here."""
 
-    async def catch_up(self) -> bool:
-        """Apply all that others wrote so far, and return whether others write at all."""
+    async def catch_up(self, patience: float = 0.0) -> bool:
+        """Apply all that others wrote so far, and return whether others write at all.
+
+        Wait up to `patience` seconds for older transactions, behind which what was written cannot be read.
+        """
         return False
 
     async def quiesce(self, agent: Agent) -> None:

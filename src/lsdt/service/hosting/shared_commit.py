@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from functools import partial
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent import Batch, SharedJournal, insert_batch, insert_units
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lsdt.service.metrics import Metrics
     from lsdt.storage import Entry, Event, Lease, Store
 
+_PAUSE = 0.01  # seconds between two looks at transactions that are still open: about one of them
 _BATCH = 2_000  # events applied on the loop at once: some 12 ms, in which no request is read
 
 
@@ -79,12 +80,20 @@ class SharedCommit(GroupCommit):
         self._is_look = True
         await self.durable()
 
-    async def catch_up(self) -> bool:
-        """Apply everything that is in the logs by now."""
+    async def catch_up(self, patience: float = 0.0) -> bool:
+        """Apply everything that is in the logs by now; wait for older transactions, but not for long."""
+        if patience:
+            limit, (_, newest) = monotonic() + patience, await self._open_transactions()
+            while (await self._open_transactions())[0] < newest and monotonic() < limit:
+                await asyncio.sleep(_PAUSE)
         await self.look()
         while self._is_behind:
             await self.look()
         return True
+
+    async def _open_transactions(self) -> tuple[int, int]:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._store.open_transactions)
 
     async def quiesce(self, agent: Agent) -> None:
         """Wait until what is being applied was; see `GroupCommit.quiesce`."""
