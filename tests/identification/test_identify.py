@@ -135,5 +135,5 @@ def test_relations_that_may_all_be_wrong_guarantee_nothing():
     side = lsdt.merge([lsdt.from_experiments(rows, confidence=0.5) for _ in range(2)])
     found = lsdt.identify(lambda arm: 0.9 if arm == "b" else 0.1, side, tolerance=0.05)
     assert (found.stop, found.risk) == (True, 1.0)
-    assert "within 0.05 of the best if the relations are right" in found.text
-    assert "may be wrong with a probability of up to 1, so nothing is guaranteed" in found.text
+    assert "within 0.05 of the best, if the relations are right" in found.text
+    assert "(they may be wrong with a probability of up to 1, so nothing is guaranteed" in found.text

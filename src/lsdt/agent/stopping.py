@@ -16,7 +16,7 @@ from lsdt.agent.anytime_intervals import before_open_decisions
 from lsdt.agent.top_stopping import TopStopping
 from lsdt.errors import Unsupported, counted
 from lsdt.policies import Ahead, StoppingRule, TopStoppingRule, tolerance_of
-from lsdt.side_information import risks_in_words, with_risk
+from lsdt.side_information import but_for, risks_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -243,16 +243,10 @@ class Stopping:
         """The same in a sentence."""
         plays = counted(int(self._counts.sum()), "reward")
         note = "".join(f"; {each}" for each in (self.about_pending, self.about_risk, self.note) if each)
-        if self.stop and self.delta + self.risk >= 1.0:
-            return (
-                f"arm {self.arm_id!r} is within {self.tolerance:g} of the best if the relations are right, "
-                f"after {plays}; but these may be wrong with a probability of up to {self.risk:.2g}, so "
-                f"nothing is guaranteed: leave out sources of relations, or identify without any{note}"
-            )
         if self.stop:
             return (
-                f"arm {self.arm_id!r} is within {self.tolerance:g} of the best, but for a probability of "
-                f"{with_risk(self.delta, self.risk)}, after {plays}{note}"
+                f"arm {self.arm_id!r} is within {self.tolerance:g} of the best, "
+                f"{but_for(self.delta, self.risk)}, after {plays}{note}"
             )
         n_open = int((self._verdict.evidence < self.needed).sum())
         return (

@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._validation import checked_whole
 from lsdt.errors import counted
 from lsdt.policies import ALL
-from lsdt.side_information import risks_in_words, total_risk, with_risk
+from lsdt.side_information import but_for, risks_in_words, total_risk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,7 +151,7 @@ class TopStopping:
         names = ", ".join(map(repr, self.arm_ids))
         lead = f"{names} {'leads' if len(self.arm_ids) == 1 else 'lead'}"
         if self.stop:
-            sure = f"but for a probability of {with_risk(self.delta, self.risk)}, after {plays}{note}"
+            sure = f"{but_for(self.delta, self.risk)}, after {plays}{note}"
             if self.top == ALL:
                 twice = f"none lies more than {2 * self.tolerance:g} below it"
                 return f"{names}: all arms within {self.tolerance:g} of the best, and {twice}, {sure}"

@@ -83,6 +83,7 @@ from .layouts.windows_kernel import left_ends as left_ends, right_ends as right_
 from .origin import (
     Origin as Origin,
     StatedRisk as StatedRisk,
+    but_for as but_for,
     risks_in_words as risks_in_words,
     total_risk as total_risk,
     with_risk as with_risk,

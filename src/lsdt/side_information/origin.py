@@ -80,6 +80,16 @@ def with_risk(delta: float, risk: float) -> str:
     return f"{delta:.2g}" + (f" + {risk:.2g}" if risk else "")
 
 
+def but_for(delta: float, risk: float) -> str:
+    """Return as text how probable an error is, or that nothing is guaranteed if that may be 1."""
+    if delta + risk < 1.0:
+        return f"but for a probability of {with_risk(delta, risk)}"
+    return (
+        f"if the relations are right (they may be wrong with a probability of up to {risk:.2g}, so nothing "
+        "is guaranteed: leave out some sources, or all relations)"
+    )
+
+
 def risks_of_list(listed: Any) -> tuple[StatedRisk, ...]:
     """Read risks from JSON data, a list of pairs; refuse anything else.
 

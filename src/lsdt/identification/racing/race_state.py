@@ -12,7 +12,7 @@ from lsdt.errors import counted
 from lsdt.identification.racing.paired_bets import BYTES_PER_PAIR, PairedBets
 from lsdt.identification.racing.race_result import RaceResult
 from lsdt.kernel import require_memory
-from lsdt.side_information import risks_in_words, with_risk
+from lsdt.side_information import but_for, risks_in_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -129,7 +129,7 @@ class RaceState:
         left = [self.side.label(each) for each in self.left[order].tolist()]
         name = self.side.label(arm)
         spent = f"{counted(self.examples, 'example')} and {counted(tries, 'evaluation')}"
-        sure = f"but for a probability of {with_risk(self.delta, self.side.risk or 0.0)}"
+        sure = but_for(self.delta, self.side.risk or 0.0)
         about = f"; {risks_in_words(self.side.risks)}" if self.side.risks else ""
         if stop:
             where = "the best" if len(self.left) == 1 else f"within {self.tolerance:g} of the best"
