@@ -181,7 +181,7 @@ def test_ends_without_a_common_quantum_are_rounded_outward():
     ]
     frame = frame_of(*rows)
     found = check_agreement(frame, in_polars(frame), "order", Limits())
-    assert "rounded outward" in found.notes[0]
+    assert "no common unit" in found.notes[0]
 
 
 def test_hubs_are_decided_from_dissimilar_pairs():

@@ -111,7 +111,7 @@ def test_numbers_without_a_common_quantum_are_rounded_outward():
     rows = [(0, 1, 1 / 3, None), (1, 2, -np.pi / 10, 2**0.5)]
     found = order(lsdt.SideInformation(3, ranges=rows))
     assert found.arms.tolist() == [0]
-    assert "rounded outward" in found.notes[0]
+    assert "no common unit" in found.notes[0]
     assert found.verb == "may be"
     tiny = order(lsdt.SideInformation(2, ranges=[(0, 1, 1e-30, 1.0)]))
     assert tiny.arms.tolist() == [0, 1]  # rounded to 0, which excludes nobody
