@@ -196,6 +196,22 @@ def test_comparisons(tmp_path, capsys):
     assert (answer["better"], answer["candidates"][0]["arm"]) == (3, "tea")
 
 
+def test_columns_of_comparisons_have_names(tmp_path, capsys):
+    rows, out = tmp_path / "arena.csv", tmp_path / "side.csv"
+    lines = ["x,y,model_a"] * 30 + ["y,x,model_a"] * 10 + ["y,x,both_bad"] * 2
+    rows.write_text("model_a,model_b,won\n" + "\n".join(lines) + "\n")
+    words = ["build", "--comparisons", str(rows), "--out", str(out)]
+    assert main(words) == 2
+    assert "has no column 'a'; found 'model_a', 'model_b', 'won'. If the column" in capsys.readouterr().err
+    words += ["--a", "model_a", "--b", "model_b", "--winner", "won"]
+    assert main(words) == 0
+    assert "always was, say --first model_a" in capsys.readouterr().out
+    assert main([*words, "--first", "model_a"]) == 0
+    assert "position    coming first adds" in capsys.readouterr().out
+    assert main(["build", str(rows), "--winner", "won", "--out", str(out)]) == 2
+    assert "--winner names a column of comparisons; add --comparisons" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -126,16 +126,59 @@ def test_the_position_is_not_mistaken_for_strength():
     assert plain.relation("tea", "mate") == "better"
     assert plain.evidence.position is None
     assert any("cannot be separated" in note for note in plain.evidence.notes)
-    with pytest.warns(SideWarning, match="order no pair"):
+    with pytest.warns(SideWarning, match="orders? no pair"):
         side = lsdt.from_comparisons(rows)
     assert side.relation("tea", "mate") is None
     assert side.evidence.position > 2.0 * side.evidence.position_error
-    with pytest.warns(SideWarning, match="order no pair"):
+    with pytest.warns(SideWarning, match="orders? no pair"):
         always = lsdt.from_comparisons([("tea", "mate", "tea")] * 5, first="a")
     assert always.evidence.position > 0.0
 
 
-@pytest.mark.filterwarnings("ignore:.*order no pair:lsdt.errors.SideWarning")
+def _shown_by_number(position, strength=3.0, n=2_000):
+    """Return comparisons of twelve arms where the arm with the smaller number is always shown first."""
+    rng, rows = np.random.default_rng(5), []
+    for _ in range(n):
+        one, other = sorted(rng.choice(12, 2, replace=False).tolist())
+        wins = rng.random() < 1.0 / (1.0 + np.exp(strength * 0.05 * (other - one) - position))
+        rows.append((one, other, one if wins else other))
+    return rows
+
+
+def test_a_preference_for_the_first_column_is_found_out():
+    """Here the position outweighs the strengths, and every better pair is wrong if it is ignored."""
+    rows = _shown_by_number(2.5)
+    with pytest.warns(SideWarning, match="arms in the first column win more often .*say first='a'") as told:
+        plain = lsdt.from_comparisons(rows)
+    assert told[0].filename == __file__
+    assert lsdt.candidate_set(plain).arm_ids != [11]
+    assert 11 in lsdt.candidate_set(lsdt.from_comparisons(rows, first="a")).arm_ids
+    assert any("say first='a'" in note for note in plain.evidence.notes)
+    turned = [(other, one, winner) for one, other, winner in rows]
+    with pytest.warns(SideWarning, match="first column win less often"):
+        lsdt.from_comparisons(turned)
+    renamed = pd.DataFrame(rows, columns=["left", "right", "winner"])
+    with pytest.warns(SideWarning, match="say first='left'"):
+        lsdt.from_comparisons(renamed, a="left", b="right")
+
+
+def test_no_preference_no_warning():
+    """Warnings are errors here: neither without an effect, nor where the winner is simply written first."""
+    lsdt.from_comparisons(_shown_by_number(0.0))
+    rows = _shown_by_number(0.0)
+    lsdt.from_comparisons([(w, a if w == b else b, w) for a, b, w in rows])
+
+
+def test_two_bad_arms_are_a_tie():
+    rows = [("tea", "mate", word) for word in ("tie (bothbad)", "both_bad", "Tie", "tea", "mate")]
+    with pytest.warns(SideWarning, match="orders? no pair"):
+        side = lsdt.from_comparisons(rows)
+    assert side.evidence.tie > 0.0
+    with pytest.raises(InvalidInput, match="got 'tied up'"):
+        lsdt.from_comparisons([("tea", "mate", "tied up")])
+
+
+@pytest.mark.filterwarnings("ignore:.*orders? no pair:lsdt.errors.SideWarning")
 def test_the_same_judge_pair_and_order_count_once():
     rows = [{"a": "tea", "b": "mate", "winner": "tea", "judge": "ann", "first": "tea"}] * 50
     side = lsdt.from_comparisons(rows)
@@ -161,9 +204,9 @@ def test_counts_of_one_judge_are_not_lost_without_a_word():
     assert "1 of 310 comparisons count (row 0: 310 of 'tea' and 'mate' by 'gpt')" in lost
     assert "leave the column out" in lost
     assert nothing == (
-        "1 comparison order no pair of arms at confidence 0.95 (310, of which the same judge, pair and order "
-        "count once), so that this says nothing of which arm is the best; add comparisons (lsdt.Inquiry and "
-        "lsdt next-pairs say of which pairs), leave out arms that are not in question, or accept a lower "
+        "1 comparison orders no pair of arms at confidence 0.95 (310, of which the same judge, pair and order "
+        "count once): this does not say which arm is the best. Add comparisons (lsdt.Inquiry and lsdt "
+        "next-pairs say of which pairs), leave out arms that are not in question, or accept a lower "
         "confidence="
     )
     del counts["judge"]
@@ -185,7 +228,7 @@ def test_evidence_is_short_in_print():
     )
 
 
-@pytest.mark.filterwarnings("ignore:.*order no pair:lsdt.errors.SideWarning")
+@pytest.mark.filterwarnings("ignore:.*orders? no pair:lsdt.errors.SideWarning")
 @pytest.mark.parametrize("nobody", [None, float("nan"), ""])
 def test_rows_without_a_judge_count_as_independent(nobody):
     rows = [{"a": "tea", "b": "mate", "winner": "tea", "judge": nobody}] * 20
@@ -226,7 +269,10 @@ def test_files(tmp_path):
         ([("tea", "mate", "cola")], {}, "row 0: the winner must be 'tea' or 'mate'.*or 'tie'; got 'cola'"),
         ([("tea", "mate")], {}, r"row 0 must be \(a, b, winner\)"),
         ([("tea", None, "tea")], {}, "an arm must be a string or a whole number; got None"),
-        ([{"a": 1, "b": 2, "won": 1}], {}, "has no column 'winner'"),
+        ([("tea", "mate", "tea"), ("tea", "", "tea")], {}, "row 1: an arm must be a string .*; got ''"),
+        ([{"a": 1, "b": 2, "won": 1}], {}, "has no column 'winner'.*say winner=...; or give the columns wins"),
+        ([{"a": 1, "b": 2, "wins": 3, "losses": None}], {}, "row 0: losses is missing; write 0 if"),
+        ([{"a": 1, "b": 2, "wins": np.nan, "losses": 1}], {}, "row 0: wins is missing; write 0 if"),
         ([{"a": 1, "b": 2, "wins": -1, "losses": 0}], {}, "row 0: wins must be a count, 0 or more; got -1"),
         ([{"a": 1, "b": 2, "wins": "x", "losses": 0}], {}, "must be numbers"),
         ([{"a": 1, "b": 2, "wins": 0, "losses": 0}], {}, "all counts are 0"),

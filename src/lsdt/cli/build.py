@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.build_comparisons import add_comparison_options, build_comparisons
+from lsdt.cli.build_comparisons import add_comparison_options, build_comparisons, comparison_columns
 from lsdt.cli.build_tables import add_table_options, kind_of_table, refuse_experiments, run_table
 from lsdt.cli.log_options import add_log_options, add_rule_options, read_ratings, rule_arguments
 from lsdt.cli.terminal import escape, write_table
@@ -42,6 +42,7 @@ examples:
   lsdt build u.data --sep '\\t' --no-header --out side.parquet
   lsdt build ratings.csv --relations threshold --out side.parquet --plot epsilon.svg
   lsdt build --comparisons votes.csv --out side.parquet
+  lsdt build --comparisons arena.csv --a model_a --b model_b --first model_a --out side.parquet
   lsdt build ratings.csv --rule paper --search paper --alpha .2 --out side.parquet
   lsdt build --experiments tests.csv --out side.parquet
   lsdt build --order sizes.csv --out side.parquet
@@ -121,6 +122,8 @@ def run(options: argparse.Namespace) -> None:
     if options.comparisons:
         build_comparisons(options)
         return
+    if named := comparison_columns(options):
+        raise InvalidInput(f"--{next(iter(named))} names a column of comparisons; add --comparisons")
     refuse_experiments(options)
     titles = Titles(options.titles)
     with warnings.catch_warnings():

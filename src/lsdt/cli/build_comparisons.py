@@ -6,7 +6,7 @@ import json
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.terminal import escape
+from lsdt.cli.terminal import escape, in_options
 from lsdt.cli.titles import Titles
 from lsdt.errors import InvalidInput, counted
 
@@ -14,6 +14,16 @@ if TYPE_CHECKING:
     import argparse
 
 _MOST_LISTED = 20  # candidates printed; chosen by eye to fit a terminal
+_COLUMNS = {
+    "a": "the first arm",
+    "b": "the second arm",
+    "winner": "the winner",
+    "wins": "wins of the first arm",
+    "losses": "its losses",
+    "ties": "ties",
+    "first": "the arm that was shown first; if the first column always was, --first a",
+    "judge": "who judged",
+}
 
 
 def add_comparison_options(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +35,14 @@ def add_comparison_options(parser: argparse.ArgumentParser) -> None:
         "winner (an id, a, b or tie), or wins, losses and ties; if known, also first (the arm that was shown "
         "first) and judge (who judged: the same judge, pair and order count once)",
     )
+    group = parser.add_argument_group("columns of --comparisons, if they have other names")
+    for name, what in _COLUMNS.items():
+        group.add_argument(f"--{name}", metavar="COLUMN", help=what)
+
+
+def comparison_columns(options: argparse.Namespace) -> dict[str, str]:
+    """Return the names of columns of comparisons that were given."""
+    return {name: word for name in _COLUMNS if (word := getattr(options, name)) is not None}
 
 
 def build_comparisons(options: argparse.Namespace) -> None:
@@ -38,13 +56,16 @@ def build_comparisons(options: argparse.Namespace) -> None:
     titles = Titles(options.titles)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        side = from_comparisons(options.log, confidence=options.confidence)
+        side = from_comparisons(
+            options.log, confidence=options.confidence, **comparison_columns(options)
+        )
     assert side.arm_ids is not None
     titles.check(side.arm_ids)
     side = titles.name_arms(side)
     side.save(options.out)
     found, evidence = candidate_set(side, progress=False), side.evidence
-    notes = [*evidence.notes, *(str(each.message) for each in caught)]
+    said = [*evidence.notes, *(str(each.message) for each in caught)]
+    notes = [in_options(note, vars(options)) for note in said]
     table = evidence.to_frame()
     left = set(found.arm_ids)
     rows = [row for row in table.to_dict(orient="records") if row["arm"] in left]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,10 +29,14 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
-_TIES = ("tie", "ties", "draw", "equal", "both")
+_TIES = ("tie", "ties", "draw", "equal", "both")  # the first word of what counts as a tie: "both_bad"
 _WHAT = "the table of comparisons"
 _COUNTS = ("wins", "losses", "ties")
+_OPTIONS = ("a", "b", "winner", *_COUNTS)
+_ELSE = {"winner": "; or give the columns wins and losses"}
+_FIRST_WORD = re.compile("[a-z]*")
 _MOST_SHOWN = 5  # strengths in the text of the evidence, by eye
+_ONE_SIDED = 4.0  # standard errors, which a normal number exceeds 6 times in 100,000
 _MOST_ARMS = 3_000  # the estimate inverts a matrix of this size, which takes some seconds and 300 MB
 ASSUMPTION = "the judges prefer, more often than not, the arm with the larger mean reward"
 
@@ -185,13 +190,15 @@ def from_comparisons(
     ----------
     rows : dataframe, list of dicts, dict of lists, list of (a, b, winner), or path
         A row per comparison, with the id of the winner, or the name of its column, or ``"tie"``. Or a row per
-        pair with the counts `wins` and `losses` of the first arm, and perhaps `ties`.
+        pair with the counts `wins` and `losses` of the first arm, and perhaps `ties`. Words that begin like
+        ``"tie"``, ``"draw"``, ``"equal"`` or ``"both bad"`` are ties, too.
         A path is that of a ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file.
     a, b, winner, wins, losses, ties : str
         Names of the columns.
     first : str
         The column with the arm that was shown first, by id or by the name of its column; if the first column
-        always was, name it: ``first="a"``. Without such a column, no effect of the position is estimated.
+        always was, name it: ``first="a"``. Without such a column, no effect of the position is estimated, and
+        a warning says if arms in the first column win more often than their strengths explain.
     judge : str
         The column that says who judged. The same judge, pair and order count once, however often they occur:
         such answers are hardly independent. Without such a column, or without a name in it, every row
@@ -224,6 +231,8 @@ def from_comparisons(
     names = _names(read, arm_ids)
     counts, n_counted = _counts(read, names)
     fitted = fit_strengths(counts, names.n_arms)
+    if read.first is None:
+        _warn_of_position(counts, names.n_arms, a)
     covariance = fitted.covariance[:-2, :-2]
     part = _parts(counts, names.n_arms)
     better = clearly_better(fitted.strength, covariance, confidence)
@@ -239,11 +248,29 @@ def from_comparisons(
         confidence,
         round(float(read.counts.sum())),
         n_counted,
-        _notes(read, part, n_counted),
+        _notes(read, part, n_counted, a),
     )
     _warn(read, n_counted, len(better), confidence)
     side = SideInformation(names.n_arms, better=better)._with_names(names)
     return SideInformation._of(side._store, names, None, evidence)
+
+
+def _warn_of_position(counts: Counts, n_arms: int, a: str) -> None:
+    """Warn if arms of the first column, `a`, win more often than strengths explain, as if they were shown first."""
+    if not (counts.losses.any() and counts.wins.any()):
+        return  # rows are written with the winner on one side, which says nothing of what was shown first
+    turned = fit_strengths(counts._replace(order=np.ones(len(counts.a))), n_arms)
+    error = float(np.sqrt(turned.covariance[-2, -2]))
+    if abs(turned.position) > _ONE_SIDED * error:
+        often = "more" if turned.position > 0.0 else "less"
+        warnings.warn(
+            f"arms in the first column win {often} often than their strengths explain (by {turned.position:.2g} "
+            f"+- {1.96 * error:.2g} in log odds). If that arm was shown first, say first={a!r}, or give a column "
+            "with the arm that was: otherwise better pairs may be wrong. If rows are only written this way, "
+            "ignore this",
+            SideWarning,
+            stacklevel=3,
+        )
 
 
 def _warn(read: _Comparisons, n_counted: int, n_better: int, confidence: float) -> None:
@@ -263,14 +290,15 @@ def _warn(read: _Comparisons, n_counted: int, n_better: int, confidence: float) 
                 stacklevel=3,
             )
     if not n_better:
-        what = f"{counted(n_counted, 'comparison')} order no pair of arms at confidence {confidence:g}"
+        order = "orders" if n_counted == 1 else "order"
+        what = f"{counted(n_counted, 'comparison')} {order} no pair of arms at confidence {confidence:g}"
         once = (
             ""
             if n_counted == n_rows
             else f" ({n_rows:,}, of which the same judge, pair and order count once)"
         )
         warnings.warn(
-            f"{what}{once}, so that this says nothing of which arm is the best; add comparisons "
+            f"{what}{once}: this does not say which arm is the best. Add comparisons "
             "(lsdt.Inquiry and lsdt next-pairs say of which pairs), leave out arms that are not in "
             "question, or accept a lower confidence=",
             SideWarning,
@@ -278,11 +306,14 @@ def _warn(read: _Comparisons, n_counted: int, n_better: int, confidence: float) 
         )
 
 
-def _notes(read: _Comparisons, part: Ints, n_counted: int) -> tuple[str, ...]:
+def _notes(read: _Comparisons, part: Ints, n_counted: int, a: str) -> tuple[str, ...]:
     """Return what to know about the data."""
     notes = [f"better pairs say which mean reward is larger if {ASSUMPTION}"]
     if read.first is None:
-        notes.append("no column says which arm was shown first, so a preference for it cannot be separated")
+        notes.append(
+            "no column says which arm was shown first, so a preference for it cannot be separated; if the arm "
+            f"in the first column always was, say first={a!r}"
+        )
     n_rows = round(float(read.counts.sum()))
     if read.judge is None:
         notes.append("no column says who judged, so repeated comparisons count as independent")
@@ -318,12 +349,18 @@ def _read(table: dict[str, list[Any]], columns: dict[str, str], first: str, judg
     """Check the columns and return the comparisons."""
 
     def column(name: str) -> list[Any]:
+        if name not in table and name in _OPTIONS:
+            found = listed(list(table), name)
+            raise InvalidInput(
+                f"{_WHAT} has no column {name!r}; found {found}. If the column has another name, say "
+                f"{name}=...{_ELSE.get(name, '')}"
+            )
         return take_column(table, name, _WHAT)
 
     firsts, seconds = column(columns["a"]), column(columns["b"])
     for at, (one, other) in enumerate(zip(firsts, seconds, strict=True)):
         for arm in (one, other):
-            if not isinstance(arm, (str, int, np.integer)) or isinstance(arm, bool):
+            if not isinstance(arm, (str, int, np.integer)) or isinstance(arm, bool) or is_missing(arm):
                 raise InvalidInput(f"row {at}: an arm must be a string or a whole number; got {arm!r}")
         if one == other:
             raise InvalidInput(f"row {at} compares {one!r} with itself")
@@ -354,9 +391,13 @@ def _read(table: dict[str, list[Any]], columns: dict[str, str], first: str, judg
 
 
 def _checked_counts(columns: list[list[Any]]) -> Floats:
+    for name, column in zip(_COUNTS[:2], columns[:2], strict=True):
+        empty = [row for row, value in enumerate(column) if is_missing(value)]
+        if empty:
+            raise InvalidInput(f"row {empty[0]}: {name} is missing; write 0 if there were none")
     try:
         counts = np.array(
-            [[0 if value is None else value for value in each] for each in columns], np.float64
+            [[0 if is_missing(value) else value for value in each] for each in columns], np.float64
         ).T
     except (TypeError, ValueError):
         raise InvalidInput("wins, losses and ties must be numbers, how often each occurred") from None
@@ -371,7 +412,7 @@ def _checked_counts(columns: list[list[Any]]) -> Floats:
 
 def _winner(one: Any, other: Any, word: Any, columns: dict[str, str], at: int) -> int:
     """Return 0 if the first arm won, 1 if the second did, 2 for a tie."""
-    if isinstance(word, str) and word not in (one, other) and word.lower().split(" ")[0] in _TIES:
+    if isinstance(word, str) and word not in (one, other) and _FIRST_WORD.match(word.lower())[0] in _TIES:
         return 2
     which = _which(one, other, word, columns, f"row {at}: the winner", ", or 'tie'")
     return 0 if which > 0 else 1
