@@ -64,6 +64,27 @@ def test_without_relations_means_are_uniform_in_the_box():
         drawn(lsdt.SideInformation(3), law=lsdt.rewards.gaussian())
 
 
+@pytest.mark.parametrize("more", [{}, {"similar": [(0, 1)], "epsilon": 0.1}])
+def test_an_arm_that_a_log_beat_is_the_best_of_no_draw(more):
+    log, _ = lsdt.ratings.make_log(n_users=3000, n_items=20, ratings_per_user=9, seed=2)
+    side = lsdt.from_ratings(lsdt.ratings.read_log(log))
+    if more:
+        side = lsdt.merge([side, lsdt.SideInformation(20, arm_ids=side.arm_ids, **more)])
+    left = lsdt.candidate_set(side).arms
+    assert len(left) < 5
+    likely = drawn(side, runs=200)
+    best = likely.arms[likely.means.argmax(axis=1)]
+    assert set(best.tolist()) <= set(left.tolist())
+    # Each is the best equally often: 200 / 2, give or take four standard errors.
+    share = np.mean(best == left[0])
+    assert abs(share - 1 / len(left)) < 4 * math.sqrt(0.25 / 200)
+    if not more:
+        assert len(likely.arms) == 20
+        assert np.sort(likely.means).mean(axis=0) == pytest.approx(np.arange(1, 21) / 21, abs=0.1)
+        rounds = lsdt.plan(side, tolerance=0.1, horizons=[500], runs=20, n_pairs=0).rounds.iloc[0]
+        assert rounds["high"] < rounds["without"]
+
+
 def test_regret_is_that_of_a_simulation_on_the_same_means():
     side = lsdt.problems.uniform(8, 0.1, 0.9, 0.2, "bernoulli", 0.6, 0.6).draw(4, 0).side
     likely = drawn(side, runs=5)

@@ -46,9 +46,12 @@ def likely_means(
 
     If it is not said where means lie, the numbers of similar and of dissimilar pairs say how far they spread.
     Draws that filled [0, 1] would have larger gaps than most problems, and plans would be too optimistic.
+    The best arm of a draw is never one that was beaten in a log.
     """
     side, rng = found.side, np.random.default_rng([seed, 1])
-    arms = np.arange(side.n_arms) if side.n_arms <= _MOST_ARMS else np.sort(found.arms)
+    is_free = side.ranges is None and side.n_similar + side.n_dissimilar == 0
+    few = side.n_arms <= _MOST_ARMS and (side.beaten is None or is_free)
+    arms = np.arange(side.n_arms) if few else np.sort(found.arms)
     bounded = law.model.family == "bernoulli"
     low, high = (0.0, 1.0) if between is None else between
     has_box = bounded or between is not None
@@ -59,9 +62,13 @@ def likely_means(
     if prior is not None:
         draws = prior.draws[rng.permutation(len(prior.draws))[np.arange(runs) % len(prior.draws)]]
         return LikelyMeans(arms, low + (high - low) * draws if has_box else draws)
-    is_free = side.ranges is None and side.n_similar + side.n_dissimilar == 0
     if is_free and has_box:
-        return LikelyMeans(arms, rng.uniform(low, high, (runs, len(arms))))
+        means = rng.uniform(low, high, (runs, len(arms)))
+        row, leader = np.arange(runs), means.argmax(axis=1)
+        best = np.searchsorted(arms, rng.choice(found.arms, runs))
+        best = np.where(np.isin(arms[leader], found.arms), leader, best)
+        means[row, best], means[row, leader] = means[row, leader], means[row, best]
+        return LikelyMeans(arms, means)
     if is_free or not side.has_epsilon:
         raise InvalidInput(
             "nothing says how far apart means are: give the epsilon of the relations, or, for rewards "
