@@ -96,7 +96,7 @@ def test_the_order_of_arms_is_explained(run):
     text = " ".join(out.split())
     assert "0 dissimilar pairs, 1 better pair, 3 ranges (partial)" in text
     assert "2 of 5 arms can be the best" in text
-    assert "excluded by order 3 of 5" in text
+    assert "excluded 3 of 5 arms: 3 since another arm is better" in text
     assert (
         "arm 'mate' cannot be the best: 'coffee' is better than it by at least 0.03, since 'coffee'" in text
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 20  # arms or classes printed; chosen by eye to fit a terminal
 _WIDTH = 100  # characters per printed line of an explanation
+_STAGES = {"order": "since another arm is better", "beaten": "since a log shows that another arm is better"}
 
 _DESCRIPTION = """\
 Find the arms that can be the best, given pairs of arms that are similar, dissimilar or in order.
@@ -211,14 +212,15 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         )
     if side.ranges is not None:
         known += side.ranges.in_words
+    if side.beaten is not None:
+        known += f", {counted(int(side.beaten.is_out(side.n_arms).sum()), 'beaten arm')}"
     print(f"known       {counted(side.n_arms, 'arm')}{known} ({kind}{epsilon})")
     print(
         f"candidates  {len(found):,} of {counted(side.n_arms, 'arm')} {found.claim} "
         f"({len(found) / side.n_arms:.2%}), method {found.method}, {_duration(found.seconds)}"
     )
     if found.stages and found.conflict is None:
-        done = (f"{stage.name} {stage.excluded:,} of {stage.examined:,}" for stage in found.stages)
-        print(f"excluded    by {', '.join(done)}")
+        print(f"excluded    {_excluded(found)}")
     if found.classes is not None:
         groups = [_join([side.label(arm) for arm in members]) for members in found.classes[:_SHOWN]]
         more = f" | ... ({len(found.classes):,} classes)" if len(found.classes) > _SHOWN else ""
@@ -239,6 +241,14 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
     for name, path in (("picture", options.plot), ("table", options.table)):
         if path is not None:
             print(f"{name:<12}{escape(path)}")
+
+
+def _excluded(found: CandidateSet) -> str:
+    """Return how many arms are excluded, and by what."""
+    n_out = found.side.n_arms - len(found)
+    done = [(stage.excluded, stage.name) for stage in found.stages if stage.excluded]
+    by = ", ".join(f"{count:,} {_STAGES.get(name, f'by {name}')}" for count, name in done)
+    return f"{n_out:,} of {counted(found.side.n_arms, 'arm')}{': ' if by else ''}{by}"
 
 
 def _print_block(name: str, text: str) -> None:
