@@ -86,6 +86,30 @@ def test_errors_are_one_line(folder, capsys, words, code, message):
     assert re.search(message, printed.err)
 
 
+def test_an_array_of_features(folder, capsys):
+    np.save("features.npy", np.random.default_rng(1).random((30, 2)))
+    assert main(["build", "--features", "features.npy", "--lipschitz", ".2", "--out", "side.parquet"]) == 0
+    assert "candidates  all 30 arms may be the best: features alone rule none out." in capsys.readouterr().out
+    assert lsdt.load("side.parquet").n_arms == 30
+    words = ["build", "--features", "tests.csv", "--lipschitz", ".2", "--out", "side.csv"]
+    assert main([*words, "--arm-ids", "arm"]) == 0
+    assert main([*words, "--arm-ids", "name"]) == 2
+    assert "no column 'name' of ids; found 'arm', 'successes', 'trials'. Name it: --arm-ids" in (
+        capsys.readouterr().err
+    )
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [("arm,mean,se", "experiments"), ("arm,value,within", "order"), ("arm,x0,x1", "features")],
+)
+def test_a_table_of_arms_is_no_log(folder, capsys, head, kind):
+    with open("table.csv", "w") as file:
+        file.write(f"{head}\nred,1,2\n")
+    assert main(["build", "table.csv", "--out", "side.csv"]) == 2
+    assert f"and no log of ratings; add --{kind}\n" in capsys.readouterr().err
+
+
 def test_a_file_that_is_no_table(folder, capsys):
     with open("broken.csv", "wb") as file:
         file.write(b"arm,mean\n\xff\xfe,1\n")

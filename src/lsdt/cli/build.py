@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.build_comparisons import add_comparison_options, build_comparisons, comparison_columns
-from lsdt.cli.build_tables import add_table_options, kind_of_table, refuse_experiments, run_table
+from lsdt.cli.build_tables import add_table_options, kind_of_table, refuse_tables, run_table
 from lsdt.cli.log_options import add_log_options, add_rule_options, read_ratings, rule_arguments
 from lsdt.cli.terminal import escape, write_table
 from lsdt.cli.titles import Titles
@@ -124,7 +124,7 @@ def run(options: argparse.Namespace) -> None:
         return
     if named := comparison_columns(options):
         raise InvalidInput(f"--{next(iter(named))} names a column of comparisons; add --comparisons")
-    refuse_experiments(options)
+    refuse_tables(options)
     titles = Titles(options.titles)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the notes repeat them

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.terminal import escape
+from lsdt.cli.terminal import escape, in_options
 from lsdt.cli.titles import Titles
 from lsdt.errors import InconsistentSideInformation, InvalidInput, counted
 
@@ -16,8 +16,13 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import SideInformation
 
-SOURCES = ("experiments", "order", "features")
+_TABLES = {"experiments": "experiments", "order": "an order", "features": "features"}
+SOURCES = tuple(_TABLES)
 _MOST_LISTED = 20  # candidates printed; chosen by eye to fit a terminal
+_WHY_ALL = {
+    "features": ": features alone rule none out. An agent learns about similar arms from one reward; merged "
+    "with other relations, features can rule arms out"
+}
 _COUNTS, _MEANS = {"arm", "successes", "trials"}, {"arm", "mean", "se"}
 
 
@@ -36,7 +41,9 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         help="an order: columns arm and value (price, dose, size); within, if it holds only within groups",
     )
     kinds.add_argument(
-        "--features", action="store_true", help="features: a column arm, all other columns are numbers"
+        "--features",
+        action="store_true",
+        help="features: a column arm, all other columns are numbers; or a .npy array, whose rows are the arms",
     )
     group.add_argument(
         "--way", default="up", choices=("up", "down"), help="whether means go up (default) along the order"
@@ -48,6 +55,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         help="the most that means differ per unit of distance, or auto (default), from --pilot",
     )
     group.add_argument("--pilot", metavar="FILE", help="means of some arms, a table as for --experiments")
+    group.add_argument("--arm-ids", metavar="COLUMN", help="the column of ids of --features (default arm)")
     group.add_argument("--metric", help="euclidean (default), manhattan, chebyshev or cosine")
     group.add_argument("--n-neighbours", type=int, metavar="N", help="near arms to compare with (default 32)")
     for word, what in (("increasing", "never falls"), ("decreasing", "never rises")):
@@ -61,8 +69,8 @@ def kind_of_table(options: argparse.Namespace) -> str | None:
     return next((name for name in SOURCES if getattr(options, name)), None)
 
 
-def refuse_experiments(options: argparse.Namespace) -> None:
-    """Say what to do if the file is a table of experiments and is about to be read as a log."""
+def refuse_tables(options: argparse.Namespace) -> None:
+    """Say what to do if the file is a table with a row per arm and is about to be read as a log."""
     path = Path(options.log)
     if not path.is_file() or path.suffix.lower() not in (".csv", ".tsv"):
         return
@@ -71,11 +79,17 @@ def refuse_experiments(options: argparse.Namespace) -> None:
     with path.open(encoding="utf-8", errors="replace") as file:
         line = file.readline(10_000).strip()
     columns = {name.strip().strip('"') for name in line.split("\t" if path.suffix.lower() == ".tsv" else ",")}
+    if "arm" not in columns or "user" in columns:
+        return
+    kind = "features"
     if columns >= _COUNTS or columns >= _MEANS:
-        raise InvalidInput(
-            f"{options.log!r} is a table of experiments, with a row per arm, and no log of ratings; add "
-            "--experiments"
-        )
+        kind = "experiments"
+    elif columns <= {"arm", "value", "within"}:
+        kind = "order"
+    what = _TABLES[kind]
+    raise InvalidInput(
+        f"{options.log!r} is a table of {what}, with a row per arm, and no log of ratings; add --{kind}"
+    )
 
 
 def run_table(options: argparse.Namespace, kind: str) -> None:
@@ -84,7 +98,7 @@ def run_table(options: argparse.Namespace, kind: str) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         side = _make(options, kind)
-    notes = [str(each.message) for each in caught]
+    notes = [in_options(str(each.message), vars(options)) for each in caught]
     labels = [side.label(arm) for arm in range(side.n_arms)]
     titles.check(labels)
     side = titles.name_arms(side)
@@ -107,7 +121,9 @@ def run_table(options: argparse.Namespace, kind: str) -> None:
         return
     print(f"table       {counted(side.n_arms, 'arm')}")
     print(f"relations   {escape(str(side.evidence))}")
-    if found is not None:
+    if found is not None and len(found) == side.n_arms > 1:
+        print(f"candidates  all {counted(side.n_arms, 'arm')} may be the best{_WHY_ALL.get(kind, '')}")
+    elif found is not None:
         print(f"candidates  {len(found):,} of {counted(side.n_arms, 'arm')} may be the best")
         for arm in found[:_MOST_LISTED]:
             print(f"            {escape(titles.show(arm))}")
@@ -137,7 +153,6 @@ def _make(options: argparse.Namespace, kind: str) -> SideInformation:
         from_experiments,
         from_features,
         from_order,
-        read_table,
         table_columns,
         take_column,
         take_groups,
@@ -145,11 +160,10 @@ def _make(options: argparse.Namespace, kind: str) -> SideInformation:
 
     if kind == "experiments":
         return from_experiments(options.log, confidence=options.confidence)
-    what = repr(options.log)
-    table = read_table(options.log)
-    columns = table_columns(table, what)
-    arms = take_column(columns, "arm", what)
     if kind == "order":
+        what = repr(options.log)
+        columns = table_columns(options.log, what)
+        arms = take_column(columns, "arm", what)
         if len(set(arms)) < len(arms):
             raise InvalidInput(f"an arm occurs twice in {what}; an order has one row per arm")
         groups = take_groups(columns, "within", what)
@@ -167,7 +181,9 @@ def _make(options: argparse.Namespace, kind: str) -> SideInformation:
     if options.epsilon != "auto":
         given["epsilon"] = _number(options.epsilon, "--epsilon")
     constant = "auto" if options.lipschitz == "auto" else _number(options.lipschitz, "--lipschitz")
-    return from_features(table, constant, arm_ids="arm", risk=1.0 - options.confidence, **given)
+    return from_features(
+        options.log, constant, arm_ids=options.arm_ids, risk=1.0 - options.confidence, **given
+    )
 
 
 def _number(word: str, name: str) -> float:

@@ -146,7 +146,7 @@ def test_all_ranges_hold_at_the_stated_level(kind):
         ({"arm": ["a", "b"], "mean": [1.0, None], "se": [1.0, 1.0]}, "mean must be a finite number; row 1"),
         ({"arm": ["a", "b"], "mean": [1.0, 2.0], "se": [1.0, 0.0]}, "se must be positive; row 1"),
         ({"arm": ["a", "a"], "mean": [1.0, 2.0], "se": [1.0, 1.0]}, "'a' occurs twice in one experiment"),
-        ({"arm": ["a", "b"], "successes": [1, 3], "trials": [2, 2]}, "row 1 .* has 3 of 2"),
+        ({"arm": ["a", "b"], "successes": [1, 3], "trials": [2, 2]}, "row 1 .* has 3 successes of 2 trials"),
         ({"arm": ["a", "b"], "successes": [1, 3]}, "no column 'trials'"),
         ({**COUNTS, "experiment": [1, 2, 3]}, "no experiment has two arms"),
         ({**COUNTS, "experiment": [1, None, 1]}, "row 1 of the table of experiments has no experiment"),

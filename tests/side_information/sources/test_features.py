@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from scipy.spatial.distance import cdist
 
 import lsdt
-from lsdt.errors import InvalidInput, SideWarning, TooLarge
+from lsdt.errors import InvalidFile, InvalidInput, SideWarning, TooLarge
 from lsdt.kernel.memory import memory_limit
 from lsdt.side_information.sources import near_points
 from naive.graphs import pair_set
@@ -86,6 +86,48 @@ def test_units_do_not_matter(unit, reward):
     assert side.similar_pairs().tolist() == [[0, 1], [0, 3], [1, 3]]
 
 
+@pytest.mark.filterwarnings("ignore:half of the ranges:lsdt.errors.SideWarning")
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "cosine"])
+def test_units_of_embeddings_do_not_matter(metric):
+    """Other warnings are errors here, such as one of an overflow."""
+    rng = np.random.default_rng(2)
+    points = rng.normal(size=(40, 3))
+    means = 0.5 + 0.1 * np.tanh(points[:, 0])
+    pilot = {"arm": np.arange(40), "mean": means, "se": np.full(40, 0.001)}
+    plain = lsdt.from_features(points, metric=metric, pilot=pilot)
+    for unit in (1e250, 1e-250):
+        side = lsdt.from_features(points * unit, metric=metric, pilot=pilot)
+        assert side.ranges.pairs.tolist() == plain.ranges.pairs.tolist()
+        assert side.ranges.high == pytest.approx(plain.ranges.high, rel=1e-6)
+    with pytest.raises(InvalidInput, match=r"at most 1e\+300 in size; arm 1 has -1e\+301 in feature 0; rescale"):
+        lsdt.from_features([[0.0], [-1e301]], 1.0)
+
+
+def test_files_of_features(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(TABLE)[["drink", "sweet", "hot"]]
+    expected = lsdt.from_features(frame, 1.0, 0.5, arm_ids="drink")
+    frame.to_csv("named.csv", index=False)
+    frame.rename(columns={"drink": "arm"}).to_parquet("features.parquet")
+    np.save("features.npy", frame[["sweet", "hot"]].to_numpy(np.float32))
+    assert lsdt.from_features("named.csv", 1.0, 0.5, arm_ids="drink") == expected
+    assert lsdt.from_features(tmp_path / "features.parquet", 1.0, 0.5) == expected
+    assert lsdt.from_features("features.npy", 1.0, 0.5).arm_ids is None
+    assert lsdt.from_features("features.npy", 1.0, 0.5, arm_ids=TABLE["drink"]) == expected
+    with pytest.raises(InvalidInput, match="no column 'arm' of ids; found 'drink'.* Name it: arm_ids=..."):
+        lsdt.from_features("named.csv", 1.0)
+    with pytest.raises(InvalidFile, match=r"a table ends in .csv, .tsv, .jsonl, .parquet or .npy; got 'x.xls'"):
+        lsdt.from_features("x.xls", 1.0)
+    with pytest.raises(InvalidFile, match="cannot read 'none.npy': there is no such file"):
+        lsdt.from_features("none.npy", 1.0)
+    np.save("objects.npy", np.array([{}]), allow_pickle=True)
+    with open("empty.npy", "wb"):
+        pass
+    for name in ("objects.npy", "empty.npy"):
+        with pytest.raises(InvalidFile, match=f"'{name}' is no array of numbers as numpy.save writes it"):
+            lsdt.from_features(name, 1.0)
+
+
 def test_a_distance_of_just_epsilon_is_unknown():
     for points in ([[0.1], [0.2]], [[0.2], [0.3]]):  # although .3 - .2 < .1 in floats
         with pytest.warns(SideWarning, match=r"no two arms are less than .* = 0.1 apart.*Leave epsilon out"):
@@ -123,7 +165,7 @@ def test_frames_without_ids_and_ids_beside():
         ({"X": [["a"], ["b"]]}, "features must be numbers; got an array of"),
         ({"X": [[1.0], [1.0, 2.0]]}, "X must be a table of numbers"),
         ({"X": pd.DataFrame(TABLE)}, r"the columns \['drink'\] are not; name the column of ids"),
-        ({"X": pd.DataFrame(TABLE), "arm_ids": "drnk"}, "there is no column 'drnk'; .*did you mean 'drink'"),
+        ({"X": pd.DataFrame(TABLE), "arm_ids": "drnk"}, "there is no column 'drnk' of ids; .*did you mean 'drink'"),
         ({"arm_ids": "drink"}, "names a column, and X is no dataframe"),
         ({"arm_ids": ["a"]}, "one id for each of the 2 arms"),
         ({"X": [[0.0, 0.0], [1.0, 1.0]], "metric": "cosine"}, "all features of arm 0 are 0"),

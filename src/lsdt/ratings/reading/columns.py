@@ -151,9 +151,14 @@ class LogColumns(NamedTuple):
 
 
 def _instead(found: list[str]) -> str:
-    """Return which function reads a table of comparisons, if the columns look like one."""
+    """Return what reads a table of comparisons or of pairs, if the columns look like one."""
     if {"a", "b"} <= set(found) and {"winner", "wins"} & set(found):
         return ". Wins and losses are read by lsdt build --comparisons, or lsdt.from_comparisons"
+    if {"a", "b", "relation"} <= set(found):
+        return (
+            ". This looks like side information: lsdt candidates, lsdt next-pairs and lsdt plan read it, and "
+            "lsdt.load does"
+        )
     return ""
 
 

@@ -219,8 +219,9 @@ def _check_counts(wins: Floats, trials: Floats, what: str) -> None:
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInput(
-            f"successes and trials must be whole numbers, from 0 to trials and from 1 on; row {row} of "
-            f"{what} has {wins[row]:g} of {trials[row]:g}"
+            "trials must be a whole number, 1 or more, and successes a whole number from 0 to trials; row "
+            f"{row} of {what} has {wins[row]:g} successes of {trials[row]:g} trials. Leave out arms without "
+            "trials"
         )
 
 

@@ -1,18 +1,24 @@
-"""Tables of features: an array or any dataframe, with a row per arm, as points and ids."""
+"""Tables of features: an array, any dataframe or a file, with a row per arm, as points and ids."""
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._files import checked_path
 from lsdt._validation import checked_list
-from lsdt.errors import InvalidInput, listed, suggest
+from lsdt.errors import InvalidFile, InvalidInput, listed, suggest
+from lsdt.side_information.sources.tables import read_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.side_information.arms import ArmId
+
+
+_LARGEST = 1e300  # differences of larger numbers might overflow
 
 
 class FeatureTable(NamedTuple):
@@ -39,6 +45,10 @@ class FeatureTable(NamedTuple):
 
 def points_of(given: Any, arm_ids: Any) -> FeatureTable:
     """Return one row of features per arm, the names of the features, and the ids."""
+    if isinstance(given, (str, PathLike)):
+        is_npy = str(given).lower().endswith(".npy")
+        arm_ids = "arm" if arm_ids is None and not is_npy else arm_ids
+        given = _read_array(given) if is_npy else read_table(given, ".csv, .tsv, .jsonl, .parquet or .npy")
     is_array = isinstance(given, (np.ndarray, list, tuple))
     frame = None if is_array else _narwhals_frame(given)
     if frame is not None:
@@ -52,6 +62,19 @@ def points_of(given: Any, arm_ids: Any) -> FeatureTable:
     width = values.shape[1] if values.ndim == 2 else 0
     shown = [f"feature {number}" for number in range(width)]
     return FeatureTable(_checked_points(values, shown), list(range(width)), _ids_of(arm_ids))
+
+
+def _read_array(path: str | PathLike[str]) -> NDArray[Any]:
+    """Read an array that NumPy saved."""
+    try:
+        found: NDArray[Any] = np.load(checked_path(path, "file"), allow_pickle=False)
+    except FileNotFoundError:
+        raise InvalidFile(f"cannot read {str(path)!r}: there is no such file") from None
+    except OSError as error:
+        raise InvalidFile(f"cannot read {str(path)!r}: {error.strerror or error}") from None
+    except (EOFError, ValueError) as error:
+        raise InvalidFile(f"{str(path)!r} is no array of numbers as numpy.save writes it: {error}") from None
+    return found
 
 
 def _ids_of(arm_ids: Any) -> list[ArmId] | None:
@@ -82,14 +105,15 @@ def _points_of_frame(frame: Any, arm_ids: Any) -> FeatureTable:
     if isinstance(arm_ids, str):
         if arm_ids not in names:
             raise InvalidInput(
-                f"there is no column {arm_ids!r}; found {listed(names, arm_ids)}{suggest(arm_ids, names)}"
+                f"there is no column {arm_ids!r} of ids; found {listed(names, arm_ids)}"
+                f"{suggest(arm_ids, names)}. Name it: arm_ids=..."
             )
         names.remove(arm_ids)
         arm_ids = eager[arm_ids].to_list()
     words = [name for name in names if not _is_number(eager[name].dtype)]
     if words:
-        hint = "; name the column of ids with arm_ids=" if arm_ids is None else ""
-        raise InvalidInput(f"features must be numbers; the columns {words} are not{hint}")
+        hint = "name the column of ids with arm_ids=" if arm_ids is None else "leave them out"
+        raise InvalidInput(f"features must be numbers; the columns {words} are not; {hint}")
     columns = [eager[name].cast(nw.Float64).to_numpy() for name in names]
     values = np.column_stack(columns) if columns else np.zeros((len(eager), 0))
     points = _checked_points(values, [f"column {name!r}" for name in names])
@@ -110,4 +134,11 @@ def _checked_points(values: NDArray[Any], names: list[str]) -> NDArray[np.float6
         arm, feature = map(int, np.argwhere(bad)[0])
         value = points[arm, feature]
         raise InvalidInput(f"features must be finite; arm {arm} has {value} in {names[feature]}")
+    large = np.abs(points) > _LARGEST
+    if large.any():
+        arm, feature = map(int, np.argwhere(large)[0])
+        raise InvalidInput(
+            f"features must be at most {_LARGEST:g} in size; arm {arm} has {points[arm, feature]:g} in "
+            f"{names[feature]}; rescale"
+        )
     return points

@@ -46,6 +46,7 @@ _NEIGHBOURS = 32
 _ORDERS = {"euclidean": 2, "manhattan": 1, "chebyshev": np.inf}
 _TOLERANCE = 1e-9  # parts of epsilon, as in lsdt.from_means
 _ROUNDING = 4e-16  # of a coordinate of a normalised vector: a few times the precision of floats, 1.1e-16
+_SQUARED = (1e-100, 1e100)  # between these, squares and their sums neither vanish nor overflow
 _PAIRS_AT_ONCE = 2**18  # whose features are compared at once: 128 MiB with 64 features
 _FEWER = "use a smaller epsilon, a larger lipschitz constant, or fewer arms"
 _NO_CONSTANT = (
@@ -144,8 +145,9 @@ def from_features(
 
     Parameters
     ----------
-    X : array_like of shape (arms, features), or dataframe
-        Finite numbers; any dataframe that narwhals knows, one row an arm.
+    X : array_like of shape (arms, features), dataframe, or path
+        Finite numbers; any dataframe that narwhals knows, one row an arm. A path is that of a ``.npy``,
+        ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file.
     lipschitz : float, sequence of float, or 'auto'
         The bound, per unit of distance. One for each feature means that the mean changes by at most the sum
         of these, each times the difference in its feature. This is your assumption: if it is too small,
@@ -154,7 +156,8 @@ def from_features(
         If given, pairs with ``lipschitz * distance < epsilon`` are similar, and there are no ranges: what the
         paper's policies read. Pairs that fall short of it by no more than one part in 10^9 do not count.
     arm_ids : sequence of str or of int, or str, optional
-        Names of the arms; for a dataframe also the name of the column that holds them.
+        Names of the arms; for a table also the name of the column that holds them, by default ``"arm"`` in a
+        file.
     metric : {'euclidean', 'manhattan', 'chebyshev', 'cosine'}, optional
         The distance; Euclidean by default, and Manhattan where every feature has a constant. Cosine is one
         minus the cosine of the angle; as it grows with the square of the angle, a constant for it holds
@@ -347,7 +350,11 @@ def _lengths(apart: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
     """Return the lengths of differences of points."""
     if metric == "cosine":
         return np.asarray(0.5 * np.square(apart).sum(axis=1))
-    return np.asarray(np.linalg.norm(apart, _ORDERS[metric], axis=1))
+    largest = float(np.abs(apart).max(initial=0.0))
+    if not largest or _SQUARED[0] < largest < _SQUARED[1]:
+        return np.asarray(np.linalg.norm(apart, _ORDERS[metric], axis=1))
+    power = int(np.frexp(largest)[1])  # powers of 2 leave the digits as they are
+    return np.ldexp(np.linalg.norm(np.ldexp(apart, -power), _ORDERS[metric], axis=1), power)
 
 
 def _warn_of_equals(evidence: FeatureEvidence, pairs: NDArray[np.int64]) -> None:

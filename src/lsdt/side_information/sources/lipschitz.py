@@ -102,6 +102,8 @@ def estimate_lipschitz(
         )
     pairs = nearest_pairs(points[pilot.arm], min(n_neighbours, _LOCAL))
     apart = distances(pilot.arm[pairs[:, 0]], pilot.arm[pairs[:, 1]])
+    unit = float(apart.max(initial=0.0)) or 1.0
+    apart, listed = apart / unit, listed / unit  # so that squares neither vanish nor overflow
     difference = pilot.mean[pairs[:, 0]] - pilot.mean[pairs[:, 1]]
     noise = pilot.variance[pairs[:, 0]] + pilot.variance[pairs[:, 1]]
     near = Neighbours(pairs, apart, difference, noise)
@@ -111,7 +113,7 @@ def estimate_lipschitz(
     unexplained = max(unexplained, float(surely[apart == 0.0].max(initial=0.0)))
     beyond = max(1.0, float((surely / _at(unexplained, slope, apart)).max(initial=0.0)))
     return LipschitzEstimate(
-        lipschitz=slope * beyond,
+        lipschitz=slope * beyond / unit,
         unexplained=unexplained * beyond,
         risk=risk,
         n_arms=n_arms,

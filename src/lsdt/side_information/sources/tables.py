@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 _FORMS = "a dataframe, a dict of columns, a list of dicts, or a file"
 
 
-def read_table(path: str | PathLike[str]) -> pa.Table:
-    """Read a file: .csv, .tsv (also .gz), .jsonl or .parquet."""
+def read_table(path: str | PathLike[str], endings: str = ".csv, .tsv, .jsonl or .parquet") -> pa.Table:
+    """Read a file: .csv, .tsv (also .gz), .jsonl or .parquet; `endings` are those that an error lists."""
     import pyarrow as pa
 
     place = checked_path(path, "file")
@@ -46,7 +46,7 @@ def read_table(path: str | PathLike[str]) -> pa.Table:
         raise InvalidFile(f"cannot read {str(path)!r}: {error.strerror or error}") from None
     except pa.ArrowException as error:
         raise InvalidFile(f"{str(path)!r} cannot be read as a table: {str(error).splitlines()[0]}") from None
-    raise InvalidFile(f"a table ends in .csv, .tsv, .jsonl or .parquet; got {str(path)!r}")
+    raise InvalidFile(f"a table ends in {endings}; got {str(path)!r}")
 
 
 def _read_text(path: str, delimiter: str) -> pa.Table:
