@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 
 import pytest
@@ -132,7 +133,23 @@ def test_a_judge_that_fails(side, tmp_path, capsys):
         ("print('maybe')", "an answer must be one of 'similar', 'dissimilar'; got 'maybe'"),
     ):
         assert main(["next-pairs", str(side), "--judge", _judge(tmp_path, body)]) == 2
-        assert said in capsys.readouterr().err
+        told = capsys.readouterr().err
+        assert said in told
+        assert re.search("--judge on '[a-z]+' and '[a-z]+'", told)  # which pair, to try it by hand
+        assert "run it again" not in told  # there is nothing to go on from
+
+
+def test_what_was_known_before_may_be_wrong(tmp_path, capsys):
+    path = tmp_path / "side.parquet"
+    lsdt.from_comparisons([("tea", "mate", "tea")] * 60 + [("mate", "juice", "mate")] * 9).save(path)
+    words = ["next-pairs", str(path), "--answers", "better"]
+    assert main([*words, "--list"]) == 0
+    assert "with larger means, and FILE is right (risk 0.05)\n" in capsys.readouterr().out
+    inquiry = lsdt.Inquiry(lsdt.load(path), answers="better")
+    assert inquiry.next().reason == (
+        "1 arm left; it is the best with probability 1, if what was known before is right, which has "
+        "a risk of 0.05"
+    )
 
 
 def test_a_bad_log(side, capsys):

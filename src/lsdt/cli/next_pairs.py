@@ -161,10 +161,12 @@ def run(options: argparse.Namespace) -> int:
     n_before = inquiry.n_answers
     asked = inquiry.next(batch)
     if not options.list and options.judge is not None:
-        judge = _command(options.judge, side)
+        judge = _command(options.judge, side, inquiry)
         try:
             inquiry.run(judge, jobs=jobs, calls=most, log=log.path)
         except InvalidInput as error:
+            if not inquiry.n_answers:
+                raise
             kept = f"{counted(inquiry.n_answers, 'answer')} in {str(log.path)!r}"
             raise type(error)(f"{error}. There are {kept}; run it again to go on") from None
         finally:
@@ -251,7 +253,7 @@ def _person(inquiry: Inquiry, side: SideInformation) -> Callable[[PairQuestion],
     return ask
 
 
-def _command(text: str, side: SideInformation) -> Callable[[ArmId, ArmId], str]:
+def _command(text: str, side: SideInformation, inquiry: Inquiry) -> Callable[[ArmId, ArmId], str]:
     """Return a judge that runs a command and takes the last line that it prints as the answer."""
     command = UserCommand(text, "--judge")
     if not (command.names("{a}", "{title_a}") and command.names("{b}", "{title_b}")):
@@ -267,6 +269,10 @@ def _command(text: str, side: SideInformation) -> Callable[[ArmId, ArmId], str]:
         last = command.last_line(values, f"on {a!r} and {b!r}")
         if not last:
             raise InvalidInput(f"--judge on {a!r} and {b!r} printed no answer")
+        try:
+            inquiry.checked_answer(last)
+        except InvalidInput as error:
+            raise InvalidInput(f"--judge on {a!r} and {b!r}: {error}") from None
         return last
 
     return judge
@@ -312,9 +318,10 @@ def _print(inquiry: Inquiry, asked: NextPairs, side: SideInformation, options: a
     print(f"answers     {inquiry.n_answers:,}")
     print(f"left        {len(found):,} of {counted(side.n_arms, 'arm')}: {shown}{more}")
     if inquiry.answers == "better":
+        before = f", and FILE is right (risk {side.risk:g})" if side.risk else ""
         print(
             f"probability {_probability(inquiry):.3g} that the best arm is among them, if the judge prefers "
-            "arms with larger means"
+            f"arms with larger means{before}"
         )
     if inquiry.answers == "better" and inquiry.n_answers:
         judge = inquiry.judge

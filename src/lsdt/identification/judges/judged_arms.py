@@ -210,7 +210,10 @@ class JudgedArms:
         if left <= self._until and is_likely and agrees:
             which = "one of them is the best" if left > 1 else "it is the best"
             sure = f"with probability {found.probability:.3g}"
-            sure += ", if the judge prefers arms with larger means" if self.n_answers else ""
+            told = ["the judge prefers arms with larger means"] if self.n_answers else []
+            if self._base.risk:
+                told.append(f"what was known before is right, which has a risk of {self._base.risk:g}")
+            sure += f", if {' and '.join(told)}" if told else ""
             return NextPairs([], f"{counted(left, 'arm')} left; {which} {sure}", left, known=True)
         said = [f"{why}, so nothing more can be learnt from this judge"]
         if not agrees:
