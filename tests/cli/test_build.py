@@ -205,7 +205,7 @@ def test_columns_of_comparisons_have_names(tmp_path, capsys):
     assert "has no column 'a'; found 'model_a', 'model_b', 'won'. If the column" in capsys.readouterr().err
     words += ["--a", "model_a", "--b", "model_b", "--winner", "won"]
     assert main(words) == 0
-    assert "always was, say --first model_a" in capsys.readouterr().out
+    assert "arm in the first column, say --first model_a" in capsys.readouterr().out
     assert main([*words, "--first", "model_a"]) == 0
     assert "position    coming first adds" in capsys.readouterr().out
     assert main(["build", str(rows), "--winner", "won", "--out", str(out)]) == 2

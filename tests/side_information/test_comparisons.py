@@ -204,8 +204,8 @@ def test_counts_of_one_judge_are_not_lost_without_a_word():
     assert "1 of 310 comparisons count (row 0: 310 of 'tea' and 'mate' by 'gpt')" in lost
     assert "leave the column out" in lost
     assert nothing == (
-        "1 comparison orders no pair of arms at confidence 0.95 (310, of which the same judge, pair and order "
-        "count once): this does not say which arm is the best. Add comparisons (lsdt.Inquiry and lsdt "
+        "1 comparison orders no pair of arms at confidence 0.95 (310, of which the same judge, pair and "
+        "order count once): this does not say which arm is the best. Add comparisons (lsdt.Inquiry and lsdt "
         "next-pairs say of which pairs), leave out arms that are not in question, or accept a lower "
         "confidence="
     )
@@ -270,7 +270,11 @@ def test_files(tmp_path):
         ([("tea", "mate")], {}, r"row 0 must be \(a, b, winner\)"),
         ([("tea", None, "tea")], {}, "an arm must be a string or a whole number; got None"),
         ([("tea", "mate", "tea"), ("tea", "", "tea")], {}, "row 1: an arm must be a string .*; got ''"),
-        ([{"a": 1, "b": 2, "won": 1}], {}, "has no column 'winner'.*say winner=...; or give the columns wins"),
+        (
+            [{"a": 1, "b": 2, "won": 1}],
+            {},
+            "has no column 'winner'.*say winner=...; or give the columns wins",
+        ),
         ([{"a": 1, "b": 2, "wins": 3, "losses": None}], {}, "row 0: losses is missing; write 0 if"),
         ([{"a": 1, "b": 2, "wins": np.nan, "losses": 1}], {}, "row 0: wins is missing; write 0 if"),
         ([{"a": 1, "b": 2, "wins": -1, "losses": 0}], {}, "row 0: wins must be a count, 0 or more; got -1"),

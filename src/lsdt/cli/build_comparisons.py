@@ -56,9 +56,7 @@ def build_comparisons(options: argparse.Namespace) -> None:
     titles = Titles(options.titles)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        side = from_comparisons(
-            options.log, confidence=options.confidence, **comparison_columns(options)
-        )
+        side = from_comparisons(options.log, confidence=options.confidence, **comparison_columns(options))
     assert side.arm_ids is not None
     titles.check(side.arm_ids)
     side = titles.name_arms(side)

@@ -43,7 +43,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
     kinds.add_argument(
         "--features",
         action="store_true",
-        help="features: a column arm, all other columns are numbers; or a .npy array, whose rows are the arms",
+        help="features: a column arm, all others are numbers; or a .npy array, whose rows are the arms",
     )
     group.add_argument(
         "--way", default="up", choices=("up", "down"), help="whether means go up (default) along the order"
@@ -55,7 +55,7 @@ def add_table_options(parser: argparse.ArgumentParser) -> None:
         help="the most that means differ per unit of distance, or auto (default), from --pilot",
     )
     group.add_argument("--pilot", metavar="FILE", help="means of some arms, a table as for --experiments")
-    group.add_argument("--arm-ids", metavar="COLUMN", help="the column of ids of --features (default arm)")
+    group.add_argument("--arm-ids", metavar="COLUMN", help="column of ids of --features (default arm)")
     group.add_argument("--metric", help="euclidean (default), manhattan, chebyshev or cosine")
     group.add_argument("--n-neighbours", type=int, metavar="N", help="near arms to compare with (default 32)")
     for word, what in (("increasing", "never falls"), ("decreasing", "never rises")):

@@ -98,7 +98,7 @@ class ProvedArms:
         self._found: dict[int, CandidateSet] = {}
 
     def _checked_epsilon(self, epsilon: float | None) -> tuple[float | None, Thresholds | None]:
-        """Return the threshold of answers, and those of the pairs known before, if not all are the same."""
+        """Return the epsilon of the answers, and a threshold for each known pair if these differ from it."""
         side = self._base
         given = None if epsilon is None else checked_positive(epsilon, "epsilon")
         known = side.thresholds

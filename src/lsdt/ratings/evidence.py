@@ -366,7 +366,7 @@ class RatingEvidence:
 
 
 class ThresholdFindings(NamedTuple):
-    """Everything that the notes report on."""
+    """Results of `from_ratings` with similar and dissimilar pairs, from which the notes are written."""
 
     request: RatingRequest
     source: RatingSource

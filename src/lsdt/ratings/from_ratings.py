@@ -466,7 +466,7 @@ class RatingRequest:
 
     @property
     def error(self) -> float:
-        """The accepted error of the relations, in the sense of the level."""
+        """The accepted probability of an error, of each relation or of all together, as `level` says."""
         return 1.0 - self.confidence
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _Survey:
-    """A screen that keeps no pair and remembers the best; it is called from many threads at once."""
+    """Notes how close pairs came to a decision, and keeps none of them; many threads call it at once."""
 
     def __init__(self, min_raters: int, intervals: DifferenceIntervals | None) -> None:
         self._min_raters, self._intervals, self._lock = min_raters, intervals, Lock()
@@ -29,7 +29,7 @@ class _Survey:
     def __call__(
         self, raters: NDArray[np.int32], difference: NDArray[np.float64], variance: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Take a block of pairs into account, and keep none."""
+        """Note the most common raters and the narrowest interval of some pairs; return that none is kept."""
         enough = raters >= self._min_raters
         widths = np.empty(0)
         if self._intervals is not None and enough.any():

@@ -99,7 +99,9 @@ def test_units_of_embeddings_do_not_matter(metric):
         side = lsdt.from_features(points * unit, metric=metric, pilot=pilot)
         assert side.ranges.pairs.tolist() == plain.ranges.pairs.tolist()
         assert side.ranges.high == pytest.approx(plain.ranges.high, rel=1e-6)
-    with pytest.raises(InvalidInput, match=r"at most 1e\+300 in size; arm 1 has -1e\+301 in feature 0; rescale"):
+    with pytest.raises(
+        InvalidInput, match=r"at most 1e\+300 in size; arm 1 has -1e\+301 in feature 0; rescale"
+    ):
         lsdt.from_features([[0.0], [-1e301]], 1.0)
 
 
@@ -116,7 +118,9 @@ def test_files_of_features(tmp_path, monkeypatch):
     assert lsdt.from_features("features.npy", 1.0, 0.5, arm_ids=TABLE["drink"]) == expected
     with pytest.raises(InvalidInput, match="no column 'arm' of ids; found 'drink'.* Name it: arm_ids=..."):
         lsdt.from_features("named.csv", 1.0)
-    with pytest.raises(InvalidFile, match=r"a table ends in .csv, .tsv, .jsonl, .parquet or .npy; got 'x.xls'"):
+    with pytest.raises(
+        InvalidFile, match=r"a table ends in .csv, .tsv, .jsonl, .parquet or .npy; got 'x.xls'"
+    ):
         lsdt.from_features("x.xls", 1.0)
     with pytest.raises(InvalidFile, match="cannot read 'none.npy': there is no such file"):
         lsdt.from_features("none.npy", 1.0)
@@ -165,7 +169,10 @@ def test_frames_without_ids_and_ids_beside():
         ({"X": [["a"], ["b"]]}, "features must be numbers; got an array of"),
         ({"X": [[1.0], [1.0, 2.0]]}, "X must be a table of numbers"),
         ({"X": pd.DataFrame(TABLE)}, r"the columns \['drink'\] are not; name the column of ids"),
-        ({"X": pd.DataFrame(TABLE), "arm_ids": "drnk"}, "there is no column 'drnk' of ids; .*did you mean 'drink'"),
+        (
+            {"X": pd.DataFrame(TABLE), "arm_ids": "drnk"},
+            "there is no column 'drnk' of ids; .*did you mean 'drink'",
+        ),
         ({"arm_ids": "drink"}, "names a column, and X is no dataframe"),
         ({"arm_ids": ["a"]}, "one id for each of the 2 arms"),
         ({"X": [[0.0, 0.0], [1.0, 1.0]], "metric": "cosine"}, "all features of arm 0 are 0"),

@@ -94,7 +94,7 @@ class BestChances(NamedTuple):
 
 
 def best_chances(posterior: StrengthPosterior, n_fresh: int) -> BestChances:
-    """Return who may be the best, by drawing strengths; `n_fresh` arms were never asked about."""
+    """Draw strengths, and count which arm is the best; `n_fresh` more arms were never asked about."""
     mean, variance = posterior.mean[:-1], np.diag(posterior.covariance)[:-1]
     chances = np.zeros(len(mean))
     rng = np.random.default_rng(_SEED)

@@ -1,4 +1,4 @@
-"""Which dissimilar pairs determine one another's order, and which arms that places inside the line.
+"""Which dissimilar pairs determine one another's order, and which arms therefore lie inside the line.
 
 If an arm is dissimilar to two others that are similar, these stand on the same side of it. Pairs that
 determine one another in this way are a class: the order of one is the order of all (Gallai 1967). An arm with

@@ -197,7 +197,7 @@ def _ways_from(
 
 
 def _way(steps: list[NDArray[np.int64]], target: int) -> Iterator[int]:
-    """Yield the arms of a path backwards from `target`, without the start."""
+    """Yield the arms on the path to `target`, from its end back to the arm after the first."""
     arm = target
     for source in reversed(steps):
         if source[arm] >= 0:

@@ -52,7 +52,7 @@ class Runs(NamedTuple):
 
     @property
     def means(self) -> Reals:
-        """The empirical means; minus infinity where no arm exists."""
+        """The empirical means; minus infinity where a run has fewer arms than others."""
         return np.where(self.there, self.sums / np.maximum(self.counts, 1.0), -math.inf)
 
     @property

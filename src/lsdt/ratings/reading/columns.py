@@ -58,7 +58,7 @@ class TextLayout(NamedTuple):
     header: bool | None = None
 
     def checked(self) -> TextLayout:
-        """Return the layout; refuse what cannot be one."""
+        """Return the layout; raise an error if a value is invalid."""
         if self.header is not None:
             checked_flag(self.header, "header")
         if self.sep is not None:
@@ -68,13 +68,13 @@ class TextLayout(NamedTuple):
         return self
 
     def checked_for(self, log: Any) -> TextLayout:
-        """Return the layout of a log; only files have one."""
+        """Return the layout; raise an error if it says something and the log is no file."""
         if not isinstance(log, (str, PathLike)):
             self.refuse(f"a {type(log).__name__}")
         return self.checked()
 
     def refuse(self, what: str) -> None:
-        """Refuse a layout of something that has none."""
+        """Raise an error if the layout says anything; `what` is a log that has no layout."""
         for name, value in zip(self._fields, self, strict=True):
             if value is not None:
                 raise InvalidInput(f"{name} is for text with columns, and this is {what}; leave it out")

@@ -25,7 +25,7 @@ _LISTED = 5  # files named in an error, by eye
 
 
 class TextFile(NamedTuple):
-    """A file of text; its `ending` is that of the text itself, `member` its name in a zip archive."""
+    """A text file, perhaps compressed: `ending` is that of its text, `member` its name in a zip archive."""
 
     path: Path
     ending: str
@@ -34,18 +34,18 @@ class TextFile(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What to call it in an error."""
+        """The name of the file for errors."""
         return repr(self.path.name if self.member is None else f"{self.path.name}/{self.member}")
 
     def open(self) -> IO[bytes]:
-        """Open it for Python's readers."""
+        """Open the text as a stream of bytes, for Python."""
         if self.member is not None:
             with zipfile.ZipFile(self.path) as archive:
                 return archive.open(self.member)  # keeps the archive's file open
         return cast("IO[bytes]", gzip.open(self.path)) if self.compressed else self.path.open("rb")
 
     def open_arrow(self) -> pa.NativeFile:
-        """Open it for pyarrow's readers."""
+        """Open the text as a stream of bytes, for pyarrow."""
         if self.member is not None:
             return pa.PythonFile(self.open(), mode="r")
         return pa.input_stream(str(self.path), compression="gzip" if self.compressed else None)

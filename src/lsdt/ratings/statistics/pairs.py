@@ -200,7 +200,7 @@ def _compare_all(
 
 
 def _joined(log: RatingLog, rows: _SortedLog, found: list[tuple[_PairColumns, int]]) -> PairStatistics:
-    """Join the pairs of all parts, ascending; empty the list to free its memory."""
+    """Join the pairs of all parts in ascending order, and empty the list to free memory."""
     compared = sum(n_compared for _, n_compared in found)
     parts = [columns for columns, _ in found]
     found.clear()
@@ -264,7 +264,7 @@ def _parts(rows: _SortedLog, items: tuple[int, int], items_in_part: int) -> Iter
 def _compare(
     rows: _SortedLog, part: tuple[int, int], min_raters: int, worth: Worth | None, cells: int
 ) -> tuple[_PairColumns, int]:
-    """Compare the items of a part with all later ones, always in the order of users."""
+    """Compare the items of a part with all later ones; how items are divided does not affect the sums."""
     n_items = len(rows.names)
     room = max(cells, n_items - part[0])
     sums, found = np.zeros(3 * room), _room_for(room)

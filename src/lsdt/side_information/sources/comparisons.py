@@ -34,7 +34,6 @@ _WHAT = "the table of comparisons"
 _COUNTS = ("wins", "losses", "ties")
 _OPTIONS = ("a", "b", "winner", *_COUNTS)
 _ELSE = {"winner": "; or give the columns wins and losses"}
-_FIRST_WORD = re.compile("[a-z]*")
 _MOST_SHOWN = 5  # strengths in the text of the evidence, by eye
 _ONE_SIDED = 4.0  # standard errors, which a normal number exceeds 6 times in 100,000
 _MOST_ARMS = 3_000  # the estimate inverts a matrix of this size, which takes some seconds and 300 MB
@@ -256,7 +255,7 @@ def from_comparisons(
 
 
 def _warn_of_position(counts: Counts, n_arms: int, a: str) -> None:
-    """Warn if arms of the first column, `a`, win more often than strengths explain, as if they were shown first."""
+    """Warn if arms of the first column, `a`, win more or less often than their strengths explain."""
     if not (counts.losses.any() and counts.wins.any()):
         return  # rows are written with the winner on one side, which says nothing of what was shown first
     turned = fit_strengths(counts._replace(order=np.ones(len(counts.a))), n_arms)
@@ -264,10 +263,10 @@ def _warn_of_position(counts: Counts, n_arms: int, a: str) -> None:
     if abs(turned.position) > _ONE_SIDED * error:
         often = "more" if turned.position > 0.0 else "less"
         warnings.warn(
-            f"arms in the first column win {often} often than their strengths explain (by {turned.position:.2g} "
-            f"+- {1.96 * error:.2g} in log odds). If that arm was shown first, say first={a!r}, or give a column "
-            "with the arm that was: otherwise better pairs may be wrong. If rows are only written this way, "
-            "ignore this",
+            f"arms in the first column win {often} often than their strengths explain (by "
+            f"{turned.position:.2g} +- {1.96 * error:.2g} in log odds). If they were shown first, say "
+            f"first={a!r}, or give a column with the arm that was: otherwise better pairs may be wrong. If "
+            "it is only how rows were written, ignore this",
             SideWarning,
             stacklevel=3,
         )
@@ -311,8 +310,8 @@ def _notes(read: _Comparisons, part: Ints, n_counted: int, a: str) -> tuple[str,
     notes = [f"better pairs say which mean reward is larger if {ASSUMPTION}"]
     if read.first is None:
         notes.append(
-            "no column says which arm was shown first, so a preference for it cannot be separated; if the arm "
-            f"in the first column always was, say first={a!r}"
+            "no column says which arm was shown first, so a preference for it cannot be separated; if it was "
+            f"always the arm in the first column, say first={a!r}"
         )
     n_rows = round(float(read.counts.sum()))
     if read.judge is None:
@@ -412,7 +411,7 @@ def _checked_counts(columns: list[list[Any]]) -> Floats:
 
 def _winner(one: Any, other: Any, word: Any, columns: dict[str, str], at: int) -> int:
     """Return 0 if the first arm won, 1 if the second did, 2 for a tie."""
-    if isinstance(word, str) and word not in (one, other) and _FIRST_WORD.match(word.lower())[0] in _TIES:
+    if isinstance(word, str) and word not in (one, other) and re.split("[^a-z]", word.lower())[0] in _TIES:
         return 2
     which = _which(one, other, word, columns, f"row {at}: the winner", ", or 'tie'")
     return 0 if which > 0 else 1

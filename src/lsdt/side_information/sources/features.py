@@ -354,7 +354,7 @@ def _lengths(apart: NDArray[np.float64], metric: str) -> NDArray[np.float64]:
     if not largest or _SQUARED[0] < largest < _SQUARED[1]:
         return np.asarray(np.linalg.norm(apart, _ORDERS[metric], axis=1))
     power = int(np.frexp(largest)[1])  # powers of 2 leave the digits as they are
-    return np.ldexp(np.linalg.norm(np.ldexp(apart, -power), _ORDERS[metric], axis=1), power)
+    return np.asarray(np.ldexp(np.linalg.norm(np.ldexp(apart, -power), _ORDERS[metric], axis=1), power))
 
 
 def _warn_of_equals(evidence: FeatureEvidence, pairs: NDArray[np.int64]) -> None:
