@@ -63,13 +63,26 @@ def test_claims_of_the_contest():
 
 def test_claims_of_calibration_and_level():
     rows = [
-        {"world": world, "run": run, "calls": 60, "stated": 0.9, "kept": run % 10 > 0, "left": 3}
+        {
+            "world": world,
+            "risk": risk,
+            "run": run,
+            "calls": 60,
+            "stated": 1.0 - risk,
+            "kept": run % 10 > lost,
+            "behind": 0.0,
+            "left": 3,
+        }
+        for risk, lost in ((0.1, 0), (0.05, 1))
         for world in judge_calibration.WORLDS
         for run in range(100)
     ]
-    calibrated, risk = judge_calibration._claims({"runs": pd.DataFrame(rows)})
+    tables = {"runs": pd.DataFrame(rows)}
+    calibrated, risk = judge_calibration._claims(tables)
     assert {check.outcome for check in calibrated.checks} == {"confirmed"}
-    assert {check.outcome for check in risk.checks} == {"undecided"}
+    n_worlds = len(judge_calibration.WORLDS)
+    assert [check.outcome for check in risk.checks] == ["undecided"] * n_worlds + ["refuted"] * n_worlds
+    assert judge_calibration._table(tables)["judge and arms"].nunique() == 2 * n_worlds + 2
     rows = [
         {"world": world, "each": 10, "run": run, "wrong": run < 6, "lost": run < 5, "left": 3, "ordered": 0.5}
         for world in comparison_level.WORLDS
