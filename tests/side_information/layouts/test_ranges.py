@@ -270,8 +270,11 @@ def test_ranges_of_several_sources():
     assert side.relation("z", "y") == "better"
     assert "2 pairs with a range" in str(side.evidence)
     third = lsdt.SideInformation(2, arm_ids=["x", "y"], better=[("y", "x")])
-    with pytest.raises(InconsistentSideInformation, match="on_conflict does not settle"):
-        lsdt.merge([first, third, second], on_conflict="first")
+    said = (
+        r"on_conflict does not settle for ranges \('a' and 'c'\): the relations of the pair .* leave a source"
+    )
+    with pytest.raises(InconsistentSideInformation, match=said):
+        lsdt.merge([second, first, third], names=["a", "b", "c"], on_conflict="first")
     near = lsdt.SideInformation(2, [("x", "y")], arm_ids=["x", "y"], epsilon=0.1)
     with pytest.raises(InconsistentSideInformation, match="is similar"):
         lsdt.merge([second, near])

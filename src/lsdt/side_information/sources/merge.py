@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -106,7 +106,7 @@ def merge(
         adjacency_of_pairs(_pairs(said.keys[verdict == relation], arms.n_arms), arms.n_arms)
         for relation in (1, -1)
     ]
-    store = known_store(arms.n_arms, *graphs).with_ranges(_merge_ranges(sources, places, arms))
+    store = known_store(arms.n_arms, *graphs).with_ranges(_merge_ranges(sources, labels, places, arms))
     side = SideInformation._of(store, arms, epsilon, report)
     try:
         side._check_ranges()
@@ -142,21 +142,36 @@ def _common_scale(sources: list[SideInformation], labels: list[str]) -> tuple[fl
 
 
 def _merge_ranges(
-    sources: list[SideInformation], places: list[NDArray[np.int64]], arms: ArmNames
+    sources: list[SideInformation], labels: list[str], places: list[NDArray[np.int64]], arms: ArmNames
 ) -> PairRanges | None:
     """Intersect the ranges of all sources; refuse ranges that exclude one another."""
-    known = [
-        (place[side.ranges.better_pairs()], place[side.ranges.rows()[0]], *side.ranges.rows()[1:])
-        for side, place in zip(sources, places, strict=True)
+    known = {
+        label: (place[side.ranges.better_pairs()], place[side.ranges.rows()[0]], *side.ranges.rows()[1:])
+        for label, side, place in zip(labels, sources, places, strict=True)
         if side.ranges is not None
-    ]
+    }
+
+    def join(some: Iterable[str]) -> PairRanges | None:
+        columns = zip(*(known[label] for label in some), strict=True)
+        better, pairs, low, high = (np.concatenate(column) for column in columns)
+        return join_ranges(better, pairs, low, high, arms)
+
     if not known:
         return None
     try:
-        better, pairs, low, high = (np.concatenate(column) for column in zip(*known, strict=True))
-        return join_ranges(better, pairs, low, high, arms)
-    except InvalidInput as error:
-        raise InconsistentSideInformation(f"{_DISAGREE}: {error}") from None
+        return join(known)
+    except InvalidInput as all_together:
+        error, who = all_together, ""
+    for two in combinations(known, 2):
+        try:
+            join(two)
+        except InvalidInput as of_these:
+            error, who = of_these, f" ({two[0]!r} and {two[1]!r})"
+            break
+    raise InconsistentSideInformation(
+        f"{_DISAGREE}{who}: {error}; or leave a source out, or state less in it (a higher confidence=, a "
+        "smaller risk=)"
+    )
 
 
 def _checked_sides(sides: Any) -> list[SideInformation]:
