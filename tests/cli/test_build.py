@@ -196,6 +196,14 @@ def test_comparisons(tmp_path, capsys):
     assert (answer["better"], answer["candidates"][0]["arm"]) == (3, "tea")
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_side_information_is_no_log(tmp_path, capsys, ending):
+    pairs = tmp_path / f"side.{ending}"
+    lsdt.from_order(["low", "high"]).save(pairs)
+    assert main(["build", str(pairs), "--out", str(tmp_path / "out.csv")]) == 3
+    assert "looks like side information: lsdt candidates, lsdt next-pairs and" in capsys.readouterr().err
+
+
 def test_columns_of_comparisons_have_names(tmp_path, capsys):
     rows, out = tmp_path / "arena.csv", tmp_path / "side.csv"
     lines = ["x,y,model_a"] * 30 + ["y,x,model_a"] * 10 + ["y,x,both_bad"] * 2

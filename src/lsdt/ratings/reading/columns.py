@@ -154,7 +154,7 @@ def _instead(found: list[str]) -> str:
     """Return what reads a table of comparisons or of pairs, if the columns look like one."""
     if {"a", "b"} <= set(found) and {"winner", "wins"} & set(found):
         return ". Wins and losses are read by lsdt build --comparisons, or lsdt.from_comparisons"
-    if {"a", "b", "relation"} <= set(found):
+    if {"a", "b", "relation"} <= set(found) or "".join(found[:1]).startswith("# lsdt "):
         return (
             ". This looks like side information: lsdt candidates, lsdt next-pairs and lsdt plan read it, and "
             "lsdt.load does"
