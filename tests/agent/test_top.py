@@ -41,6 +41,47 @@ def test_all_arms_within_the_tolerance():
     assert "all arms within 0.2 of the best" in found.text
 
 
+@pytest.mark.parametrize("top", [1, 2, "all"])
+def test_retired_arms_are_neither_named_nor_proposed(top):
+    """The answer is that of an agent which never had the arm."""
+    agent, without = taught(), lsdt.Agent(SIDE.subset(["tea", "coffee", "cocoa", "juice"]), "ts@all")
+    for arm in without.side.arm_ids:
+        for number in range(60):
+            without.observe(arm, float(number < 60 * LIKES[arm]))
+    whole = agent.stopping(top=top)
+    agent.retire("water")
+    found, expected = agent.stopping(top=top), without.stopping(top=top)
+    assert (found.stop, found.evidence) == (expected.stop, expected.evidence)
+    assert "only the arms that have not retired count, 4 of 5" in found.text
+    if top == 1:
+        assert (whole.arm_id, found.arm_id) == ("water", "juice") == ("water", agent.best().arm_id)
+        assert "water" not in found.rivals["arm"].tolist()
+    else:
+        assert "water" in whole.arm_ids
+        assert found.arm_ids == expected.arm_ids
+        assert found.to_try == expected.to_try
+        agent.cancel(agent.ask(allowed=found.to_try[:1]))
+    agent.reinstate("water")
+    assert agent.stopping(top=top).text == whole.text
+
+
+def test_arms_that_only_a_retired_one_kept_out_are_said_to_be_missing():
+    side = lsdt.SideInformation(4, arm_ids=list("abcd"), better=[("a", "b"), ("b", "c")])
+    agent = lsdt.Agent(side, policy="ts@propagation", tolerance=0.1)
+    for number in range(300):
+        agent.observe("a", float(number % 10 < 8))
+        agent.observe("d", float(number % 10 < 3))
+    assert agent.stopping().stop
+    agent.retire("a")
+    found = agent.stopping()
+    assert not found.stop
+    assert "1 of them may be named but is not in play until" in found.text
+    agent.extend(side.subset(list("bcd")))
+    assert "not in play" not in agent.stopping().text
+    with pytest.raises(InvalidInput, match="top must be a whole number from 1 to 3"):
+        agent.stopping(top=4)
+
+
 def test_one_arm_is_asked_about_as_before():
     agent = taught()
     assert agent.stopping(top=1).text == agent.stopping().text

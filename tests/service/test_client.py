@@ -415,6 +415,13 @@ def test_an_experiment_is_opened_with_every_option(url):
     options |= {"floor": {"tea": 0.1}, "holdout": {"juice": 0.1}}
     with lsdt.Client.open(url, "late", side=SIDE, policy="ts", expiry=expiry, **options) as client:
         assert client.about()["expiry"] == {"after": 3600.0, "reward": 0.0}
+        lsdt.Client.open(url, "late", expiry=expiry).close()
+        lsdt.Client.open(url, "late", seed=4).close()
+        for other in ({"after": 60, "reward": 0}, {"after": 3600}, None, 3600):
+            with pytest.raises(InvalidInput, match="'late' was made with another expiry: {'after': 3600.0"):
+                lsdt.Client.open(url, "late", side=SIDE, expiry=other)
+        with pytest.raises(InvalidInput, match="got 'expire'"):
+            lsdt.Client.open(url, "late", expire=expiry)
         client.delete()
     for wrong, said in (
         ({"expiry": {"after": 1e19}}, "expiry.after, in seconds, must be a number above 0 and at most 3"),

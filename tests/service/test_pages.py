@@ -9,6 +9,7 @@ import shutil
 import threading
 import time
 import warnings
+from html import unescape
 
 import httpx
 import numpy as np
@@ -109,6 +110,31 @@ def test_the_page_and_the_stream_say_how_far_it_is_from_stopping(http):
     assert '<p class="big">yes</p>' in _when(lambda: http.get("/experiments/far").text, ">yes<")
 
 
+def test_the_page_says_which_arm_is_sure_where_another_one_is_recommended(http):
+    """Relations put water within the tolerance of all; juice, which paid more, may lie far below mate."""
+    made = {"arms": ["juice", "water", "mate"], "epsilon": 0.2, "tolerance": 0.35, "policy": "ucb1"}
+    made["similar"] = [["water", "mate"], ["water", "juice"]]
+    assert http.post("/v1/experiments", json={"name": "two", **made}).is_success
+    rewards = [{"arm": "juice", "reward": 1}] * 60 + [{"arm": "mate", "reward": 0}] * 5
+    assert http.post("/v1/experiments/two/observe", json={"rewards": rewards}).is_success
+    assert http.get("/v1/experiments/two/stopping").json()["arm"] == "water"
+    assert http.get("/v1/experiments/two/best").json()["arm"] == "juice"
+    shown = unescape(_when(lambda: http.get("/experiments/two").text, "tolerance of the best"))
+    card = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", shown))
+    assert "water is within the tolerance of the best. That is not certain of juice, which has the" in card
+
+
+def test_an_arm_that_retires_is_no_longer_the_best_one_on_the_page(http):
+    made = {"arms": ["tea", "juice", "mate"], "epsilon": 0.2, "policy": "ucb1"}
+    assert http.post("/v1/experiments", json={"name": "gone", **made}).is_success
+    rewards = [{"arm": arm, "reward": 1 - at} for at, arm in enumerate(["tea", "juice"]) for _ in range(80)]
+    rewards += [{"arm": "mate", "reward": 0} for _ in range(80)]
+    assert http.post("/v1/experiments/gone/observe", json={"rewards": rewards}).is_success
+    _when(lambda: http.get("/experiments/gone").text, "<bdi>tea</bdi> is within the tolerance of the best")
+    assert http.post("/v1/experiments/gone/retire", json={"arm": "tea"}).is_success
+    _when(lambda: http.get("/experiments/gone").text, "arms that have not retired count, 2 of 3")
+
+
 def test_the_forecast_says_that_open_decisions_are_in_the_way():
     agent = lsdt.Agent(lsdt.SideInformation(2, epsilon=0.2), "ucb1")
     for arm in (0, 1):
@@ -146,10 +172,10 @@ def test_nobody_waits_while_it_is_found_out_how_far_it_is(monkeypatch):
     may_end, has_begun = threading.Event(), threading.Event()
     rule = lsdt.agent.stopping.StoppingRule
 
-    def slow(*given):
+    def slow(*given, **more):
         has_begun.set()
         assert may_end.wait(60)
-        return rule(*given)
+        return rule(*given, **more)
 
     monkeypatch.setattr("lsdt.agent.stopping.StoppingRule", slow)
     side = lsdt.SideInformation(2, epsilon=0.1)
@@ -417,7 +443,7 @@ def test_titles_are_shown_beside_ids(url, http):
     found = http.get("/v1/experiments/films/arms", params={"search": "alien"}).json()
     assert [each["arm"] for each in found["arms"]] == [7]
     page = http.get("/experiments/films").text
-    assert '<p class="big">Alien [7]</p>' in page
+    assert '<p class="big"><bdi>Alien [7]</bdi></p>' in page
     assert "<td>Alien [7]</td>" in page  # of the log
     for path in ("", "/arms", "/arms/7", "/arms/8", "/log"):
         text = http.get(f"/experiments/films{path}").text

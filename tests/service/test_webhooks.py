@@ -145,7 +145,7 @@ def test_what_is_announced_is_signed_and_announced_once(tmp_path):
             assert content["type"] == "stopping.reached"
             assert content["data"]["experiment"] == "drinks"
             assert content["data"]["arm"] == "tea"
-            assert "tea is known to be the best arm" in content["data"]["text"]
+            assert "tea is within the tolerance of the best arm" in content["data"]["text"]
             hosted.agent.pause(reason="wrong prices", by="alice")
             webhooks.look()
             receiver.wait(2)

@@ -408,6 +408,11 @@ class Agent:
         return self._learner.n_told
 
     @property
+    def n_changes(self) -> int:
+        """How many events there were that change what is known or which arms are in play: all but asks."""
+        return self._learner.n_changes
+
+    @property
     def n_asked(self) -> int:
         """The number of decisions."""
         return self._learner.n_asked
@@ -1477,6 +1482,9 @@ class Agent:
 
         Notes
         -----
+        It is about the arms that have not retired. As with `extend`, what was said before an arm retired
+        holds at its level, and so does what is said after it, but not both together.
+
         It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
         Known rewards (`prior`) do not count. Other threads may ask and tell meanwhile; what they tell does
         not count.
@@ -1493,10 +1501,12 @@ class Agent:
             counts, sums = learner.settled_tallies()
             pending, likely = learner.unsettled_counts(), likely_tallies(learner)
             tolerance = learner.tolerance if tolerance is None else tolerance
-        which = checked_top(top, learner.side.n_arms)
+            retired = learner.retired
+        n_retired = 0 if retired is None else int(retired.sum())
+        which = checked_top(top, learner.side.n_arms - n_retired)
         if which != 1:
-            return top_stopping(learner, counts, sums, pending, delta, tolerance, which)
-        return stopping(learner, counts, sums, pending, likely, delta, tolerance)
+            return top_stopping(learner, counts, sums, pending, delta, tolerance, which, retired)
+        return stopping(learner, counts, sums, pending, likely, delta, tolerance, retired)
 
     def lift(self, control: ArmId | None = None, risk: float = 0.05) -> pd.DataFrame:
         """Return how much better each arm is than a control, with intervals that hold at all times.

@@ -38,22 +38,36 @@ class _Rules:
     def __init__(self) -> None:
         self._made: dict[float | None, StoppingRule] = {}
         self._made_for_top: dict[tuple[float, int | str], TopStoppingRule] = {}
+        self._among: bytes | None = None  # the arms in play that these are for; None for all
         self._lock = Lock()  # who comes while one is made waits for it
 
-    def find(self, learner: Learner, tolerance: float | None) -> StoppingRule:
-        """Return the rule for a tolerance."""
+    def find(
+        self, learner: Learner, tolerance: float | None, among: NDArray[np.int64] | None
+    ) -> StoppingRule:
+        """Return the rule for a tolerance among the arms that have not retired (None: all)."""
         with self._lock:
+            self._keep_to(among)
             if tolerance not in self._made:
-                self._made[tolerance] = StoppingRule(learner.side, learner.rewards, tolerance)
+                rule = StoppingRule(learner.side, learner.rewards, tolerance, among=among)
+                self._made[tolerance] = rule
             return self._made[tolerance]
 
-    def find_for_top(self, learner: Learner, tolerance: float, top: int | str) -> TopStoppingRule:
+    def find_for_top(
+        self, learner: Learner, tolerance: float, top: int | str, among: NDArray[np.int64] | None
+    ) -> TopStoppingRule:
         """Return the rule for the best `top` arms, or all within the tolerance."""
         with self._lock:
+            self._keep_to(among)
             if (tolerance, top) not in self._made_for_top:
-                rule = TopStoppingRule(learner.side, learner.rewards, tolerance, top)
+                rule = TopStoppingRule(learner.side, learner.rewards, tolerance, top, among)
                 self._made_for_top[tolerance, top] = rule
             return self._made_for_top[tolerance, top]
+
+    def _keep_to(self, among: NDArray[np.int64] | None) -> None:
+        """Forget the rules for other arms in play."""
+        mark = None if among is None else among.tobytes()
+        if mark != self._among:
+            self._made, self._made_for_top, self._among = {}, {}, mark
 
 
 _RULES: WeakKeyDictionary[Learner, _Rules] = WeakKeyDictionary()
@@ -125,10 +139,11 @@ class Stopping:
         left_open: NDArray[np.int64] | None = None,
         *,
         is_revisable: bool = False,
+        note: str = "",
     ) -> None:
         self._side, self._rule, self._level = side, rule, level
         self._counts, self._sums, self._pending, self._likely = counts, sums, pending, likely
-        self.tolerance, self.note = rule.tolerance, rule.note
+        self.tolerance, self.note = rule.tolerance, "; ".join(filter(None, (rule.note, note)))
         self.pending = int(pending[rule.arms].sum())
         self._missing = "final reward" if is_revisable else "reward"
         self._n_left_open = 0 if left_open is None else int(left_open[rule.arms].sum())
@@ -316,18 +331,43 @@ def stopping(
     likely: tuple[NDArray[np.int64], NDArray[np.float64]],
     delta: float,
     tolerance: float | None,
+    retired: NDArray[np.bool_] | None,
 ) -> Stopping:
     """Return whether the best arm is known; see `Agent.stopping`.
 
-    All arrays are copies: rewards told, their sums and pending decisions of every arm, and `likely_tallies`.
-    Nothing else that ever changes is read of the learner, so that it may go on learning meanwhile: the rule
-    takes long to make, and may have to be compiled.
+    All arrays are copies: rewards told, their sums and pending decisions of every arm, `likely_tallies`, and
+    which arms have retired. Nothing else that ever changes is read of the learner, so that it may go on
+    learning meanwhile: the rule takes long to make, and may have to be compiled.
     """
     level, width, rules = _checked(learner, counts, sums, delta, tolerance)
-    rule = rules.find(learner, width)
-    left_open, is_revisable = learner.left_open, learner.revisions is not None
+    among = None if retired is None else np.flatnonzero(~retired)
+    rule = rules.find(learner, width, among)
     return Stopping(
-        learner.side, rule, level, counts, sums, pending, likely, left_open, is_revisable=is_revisable
+        learner.side,
+        rule,
+        level,
+        counts,
+        sums,
+        pending,
+        likely,
+        learner.left_open,
+        is_revisable=learner.revisions is not None,
+        note=_about_retired(learner, rule.arms, retired),
+    )
+
+
+def _about_retired(learner: Learner, arms: NDArray[np.int64], retired: NDArray[np.bool_] | None) -> str:
+    """Return what retired arms mean for an answer about `arms`, in words; empty if none has retired."""
+    if retired is None:
+        return ""
+    note = f"only the arms that have not retired count, {(~retired).sum():,} of {len(retired):,}"
+    n_unplayed = len(np.setdiff1d(arms, learner.arms))
+    if not n_unplayed:
+        return note
+    are = "is" if n_unplayed == 1 else "are"
+    return (
+        f"{note}; {n_unplayed:,} of them may be named but {are} not in play until all of them are given to "
+        "agent.extend: agent.side.subset(ARMS)"
     )
 
 
@@ -339,11 +379,14 @@ def top_stopping(
     delta: float,
     tolerance: float | None,
     top: int | str,
+    retired: NDArray[np.bool_] | None,
 ) -> TopStopping:
     """Return whether the best arms are known; arrays are copies, as for `stopping`."""
     level, width, rules = _checked(learner, counts, sums, delta, tolerance)
-    rule = rules.find_for_top(learner, width, top)
-    return TopStopping(learner.side, rule, level, counts, sums, pending)
+    among = None if retired is None else np.flatnonzero(~retired)
+    rule = rules.find_for_top(learner, width, top, among)
+    note = _about_retired(learner, rule.arms, retired)
+    return TopStopping(learner.side, rule, level, counts, sums, pending, note)
 
 
 def _checked(

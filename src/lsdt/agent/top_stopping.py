@@ -78,11 +78,13 @@ class TopStopping:
         counts: NDArray[np.int64],
         sums: NDArray[np.float64],
         pending: NDArray[np.int64],
+        note: str = "",
     ) -> None:
         self._side, self._rule, self._level = side, rule, level
         self._counts, self._sums, self._pending = counts, sums, pending
         self._verdict: TopVerdict = rule.judge(counts, sums, pending)
-        self.top, self.tolerance, self.note = rule.top, rule.tolerance, rule.note
+        self.top, self.tolerance = rule.top, rule.tolerance
+        self.note = "; ".join(filter(None, (rule.note, note)))
         self.pending = int(pending[rule.arms].sum())
 
     @property

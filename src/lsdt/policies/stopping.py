@@ -92,6 +92,8 @@ class StoppingRule:
         How far below the best arm the one named may lie; by default epsilon.
     found : CandidateSet, optional
         The candidates by propagation, where they are known already.
+    among : array of int, optional
+        The arms that are asked about, in order; by default all. The others count as if they did not exist.
 
     Attributes
     ----------
@@ -122,6 +124,7 @@ class StoppingRule:
         rewards: RewardModel,
         tolerance: float | None,
         found: CandidateSet | None = None,
+        among: NDArray[np.int64] | None = None,
     ) -> None:
         if rewards.tail is not None:
             raise Unsupported(
@@ -130,6 +133,7 @@ class StoppingRule:
             )
         self.tolerance, self.note = tolerance_of(side, tolerance), ""
         self.is_bounded = rewards.family == "bernoulli"
+        side = side if among is None else side.subset(map(side.label, among.tolist()))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ContradictionWarning)  # the note says it
             found = offline_step(side, "propagation") if found is None else found
@@ -142,6 +146,7 @@ class StoppingRule:
             self.arms = np.arange(side.n_arms)
             bounds = unknown_gaps(side.n_arms)
         self._state = copy_state(first_state(bounds, rewards.family, rewards.sigma, self.tolerance))
+        self.arms = self.arms if among is None else among[self.arms]
         # The strongest rivals of the last judgement, and the means at which they were strongest. One tuple,
         # because several threads may judge.
         self._last: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None

@@ -105,6 +105,8 @@ class TopStoppingRule:
         How far below the m-th best arm those named may lie; by default epsilon.
     top : int or 'all'
         How many arms; ``'all'`` for all arms within the tolerance of the best.
+    among : array of int, optional
+        The arms that are asked about, in order; by default all. The others count as if they did not exist.
 
     Examples
     --------
@@ -118,7 +120,12 @@ class TopStoppingRule:
     """
 
     def __init__(
-        self, side: SideInformation, rewards: RewardModel, tolerance: float | None, top: int | str
+        self,
+        side: SideInformation,
+        rewards: RewardModel,
+        tolerance: float | None,
+        top: int | str,
+        among: NDArray[np.int64] | None = None,
     ) -> None:
         if rewards.tail is not None:
             raise Unsupported(
@@ -127,6 +134,7 @@ class TopStoppingRule:
             )
         self.tolerance, self.top, self.note = tolerance_of(side, tolerance), top, ""
         self.is_bounded = rewards.family == "bernoulli"
+        side = side if among is None else side.subset(map(side.label, among.tolist()))
         self.arms = np.arange(side.n_arms)
         if top != ALL:
             with warnings.catch_warnings():
@@ -157,6 +165,7 @@ class TopStoppingRule:
         if top == ALL:
             self._near = self._make(np.maximum(known.lower, -self.tolerance), *made)
             self._best = self._make(np.maximum(known.lower, 0.0), *made)
+        self.arms = self.arms if among is None else among[self.arms]
 
     def _make(self, lower: NDArray[np.float64], family: str, sigma: float) -> list[IdentifyState]:
         """Return a state for each reading, nothing played yet."""

@@ -83,7 +83,7 @@ class StoppingForecasts:
     def of(self, hosted: HostedExperiment, stale: float | None = None) -> Findings:
         """Return what is known, at most `stale` seconds after the last call, and update it; never waits."""
         agent, look = hosted.agent, self._looks.setdefault(hosted, _Forecast())
-        seen = agent.n_told, agent.n_pending, agent.tolerance
+        seen = agent.n_changes, agent.n_pending, agent.tolerance
         is_new = look.side is not agent.side or look.seen != seen
         known = look.findings  # read before a thread begins, which may be done with it at once
         if is_new and monotonic() - look.asked > (_STALE if stale is None else stale):

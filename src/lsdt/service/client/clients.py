@@ -103,14 +103,14 @@ class BaseClient:
     async def _opened(self, side: SideInformation | None, options: dict[str, Any]) -> Self:
         """Return this client, after beginning its experiment if there is none."""
         try:
+            given = _sendable(options)
             answer = await self._answer(calls.ABOUT)
             if answer.status_code != 404:
-                calls.ABOUT.result(answer)
+                _check_expiry(calls.ABOUT.result(answer), given)
             elif side is None:
                 what = f"there is no experiment {self.name!r} at {self.url}"
                 raise InvalidInput(f"{what}; give side= to begin one")
             else:
-                given = _sendable(options)
                 await self._send(calls.CREATE, _parquet(side), **given)
         except BaseException:
             await self._disconnect()
@@ -420,7 +420,9 @@ class Client(BaseClient):
     ) -> Self:
         """Return the client of an experiment; if there is none, begin it with `side`.
 
-        An existing experiment is taken as it is: `side` and options are for a new one, and are not compared.
+        An existing experiment is taken as it is: `side` and options are for a new one, and are not compared,
+        except ``expiry``. It is refused if it differs, because other rewards would be learned than this
+        program expects.
 
         Parameters
         ----------
@@ -510,6 +512,20 @@ def _parquet(side: SideInformation) -> bytes:
         path = Path(folder) / "side.parquet"
         side.save(path)
         return path.read_bytes()
+
+
+def _check_expiry(about: dict[str, Any], options: dict[str, Any]) -> None:
+    """Refuse an expiry other than that of an existing experiment."""
+    if "expiry" not in options:
+        return
+    kept, given = about["expiry"], options["expiry"]
+    if isinstance(given, dict):
+        given = {word: given.get(word) for word in ("after", "reward")}
+    if kept != given:
+        raise InvalidInput(
+            f"the experiment {about['name']!r} was made with another expiry: {kept}; got {given}. Leave it "
+            "out, or choose another name"
+        )
 
 
 def _sendable(options: dict[str, Any]) -> dict[str, Any]:

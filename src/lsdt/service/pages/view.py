@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
+from markupsafe import Markup
 
 from lsdt.errors import LsdtError
 from lsdt.service.attention import in_words
@@ -86,9 +87,12 @@ def arm_link(name: str, arm: Any) -> str:
     return f"/experiments/{quote(name, safe='')}/arms/{quote(str(arm), safe='')}"
 
 
-def called(side: SideInformation, arm: Any) -> str:
-    """Return what people read for an arm: title and id, or the id alone."""
-    return side.show(side.index(arm))
+def called(side: SideInformation, arm: Any) -> Markup:
+    """Return what people read for an arm, as HTML: title and id, or the id alone.
+
+    In Hebrew or Arabic, the numbers that follow would otherwise be shown in front of it.
+    """
+    return Markup("<bdi>{}</bdi>").format(side.show(side.index(arm)))
 
 
 def _rate(hosted: HostedExperiment) -> dict[str, Any] | None:

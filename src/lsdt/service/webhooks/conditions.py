@@ -111,7 +111,7 @@ def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings
         best = side.show(side.index(forecast.arm))
         data = {
             "experiment": name,
-            "text": f"{name}: {best} is known to be the best arm; {forecast.text}.",
+            "text": f"{name}: {best} is within the tolerance of the best arm; {forecast.text}.",
             "arm": forecast.arm,
             "delta": 0.05,
             "evidence": forecast.evidence,

@@ -262,7 +262,7 @@ class Webhooks:
     def _found(self, hosted: HostedExperiment) -> Conditions | None:
         """Return what is the case with an experiment, looked up where that is due; None at first."""
         look, agent = self._look_of(hosted), hosted.agent
-        seen = agent.n_told, agent.n_pending, id(agent.side), agent.tolerance
+        seen = agent.n_changes, agent.n_pending, id(agent.side), agent.tolerance
         is_due = look.seen != seen or monotonic() - look.at > _LONGEST
         if hosted.busy or not is_due or monotonic() < self._due:
             return look.found
