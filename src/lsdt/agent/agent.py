@@ -1677,8 +1677,8 @@ class Agent:
         """Open an experiment in a store: create it, or go on where it stopped.
 
         Everything is in the store: side information, configuration, prior, extensions, and every ask and tell
-        before the call returns. One that exists needs nothing but its name; what is given all the same must
-        be what it was made with.
+        before the call returns. To open an existing experiment its name is enough; options that are given
+        must be those that it was made with.
 
         Parameters
         ----------

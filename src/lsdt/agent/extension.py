@@ -193,7 +193,7 @@ def apply_extension(learner: Learner, event: Event) -> Learner:
 
 
 def side_mark(side: SideInformation) -> int:
-    """Return a hash of side information that fits the number of an event."""
+    """Return a hash of side information that fits into the `number` of an event."""
     return int(fingerprint(side), 16) >> 1
 
 

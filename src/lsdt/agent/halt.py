@@ -79,7 +79,7 @@ class Halt(NamedTuple):
     Attributes
     ----------
     name : {'paused', 'stopped'}
-        What it is.
+        Which of the two.
     time : int
         Since when, in microseconds since 1970.
     arm : int

@@ -423,8 +423,8 @@ def _is_contradicted(
 ) -> bool:
     """Say whether rewards fit none of the means that relations allow.
 
-    Twice the log-likelihood ratio of the means seen against the true ones is about chi-squared, a degree for
-    each arm with rewards, and draws around the true ones lie as far off again.
+    Twice the log-likelihood ratio of the observed means against the true ones is about chi-squared, with one
+    degree of freedom for each arm with rewards. Draws from the posterior add about as much again.
     """
     from scipy.special import xlog1py, xlogy
     from scipy.stats import chi2

@@ -132,7 +132,7 @@ def _experiment(path: str) -> str:
 
 
 def _what(path: str) -> str:
-    """Return the word under which a request is counted: few, whatever is asked for."""
+    """Return the label under which metrics count a request; there are few, whatever paths are sent."""
     parts = path.split("/")
     if parts[1:3] == ["v1", "experiments"]:
         return parts[4] if len(parts) > 4 and parts[4] in _WORDS else "experiments"

@@ -127,7 +127,7 @@ class DecisionConnection(HttpToolsProtocol):
     # ---------------------------------------------------------------- the connection
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Prepare to read the first request, and start the timer that watches the client."""
         super().connection_made(transport)
         self.flow = _Flow(transport, self.pipeline)
         self._n_head = 0  # bytes of a head so far, or between two parts of a body in chunks
@@ -141,7 +141,7 @@ class DecisionConnection(HttpToolsProtocol):
         self._watch = self.loop.call_later(min(self.patience, self.timeout_keep_alive), self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Stop the timer that watches the client."""
         self._watch.cancel()
         super().connection_lost(exc)
 
@@ -206,9 +206,9 @@ class DecisionConnection(HttpToolsProtocol):
             self._feed(self._without_upgrade() + data[stopped.args[0] :])
 
     def _without_upgrade(self) -> bytes:
-        """Return the head of a request without its wish for another protocol, for a parser of its own.
+        """Return the head of a request without the headers that ask for another protocol, for a new parser.
 
-        The old one takes what follows for that protocol. Java's client asks for HTTP/2 so, in every request.
+        The old parser would read the rest as that protocol. Java's client asks for HTTP/2 in every request.
         """
         lines = [b"%s %s HTTP/1.1" % (self.parser.get_method(), self.url)]
         for name, value in self.headers:

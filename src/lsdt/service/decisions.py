@@ -63,7 +63,7 @@ class _Begun(NamedTuple):
 
 
 def _name_of(what: str, agent: Agent, unit: Any, caller: Caller, key: str) -> str:
-    """Return what the answer to a request with an idempotency key is kept under.
+    """Return the name under which the answer to a request with an idempotency key is stored.
 
     Each caller has its own keys, and so has each unit.
     """
@@ -181,7 +181,7 @@ class DecisionPath:
     def _begin(
         self, hosted: HostedExperiment, what: str, request: Any, name: str | None, body: bytes
     ) -> _Begun:
-        """Decide; where answers are kept under a name, once."""
+        """Decide, or find the answer to a request that was sent before under the same name."""
         call = self._calls[what]
         if name is None:
             made = call(hosted, request)

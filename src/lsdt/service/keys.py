@@ -144,7 +144,7 @@ class KeyRing:
         self.reload()
 
     def reload(self) -> None:
-        """Look again."""
+        """Read the keys from the store again."""
         try:
             notes = self._store.recall(SCOPE)
             keys = {number: Key(**json.loads(note)) for number, note in notes.items()}

@@ -209,9 +209,9 @@ def _operation(call: _Call) -> dict[str, Any]:
 
 
 def _file(kind: str) -> dict[str, Any]:
-    """Return a file as content; of bytes there is nothing to say in OpenAPI 3.1.
+    """Return a file as content; OpenAPI 3.1 describes raw bytes by an empty schema.
 
-    With a schema of its own for the snapshot, openapi-python-client makes a client that does not compile.
+    With a separate schema for the snapshot, openapi-python-client makes a client that does not compile.
     """
     return {kind: {"schema": {"type": "string"}} if kind.startswith("text/") else {}}
 

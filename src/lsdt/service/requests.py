@@ -269,7 +269,7 @@ class Guard:
         return None if session is None else self._keys.get(session.key)
 
     def form_token(self, head: Head) -> str:
-        """Return what forms on the pages of a caller have to carry."""
+        """Return the token that forms on this caller's pages must carry."""
         return self.sessions.form_token("" if self.is_open else head.session)
 
     def check_form(self, head: Head, token: str) -> None:

@@ -138,7 +138,7 @@ class Routes:
         return answer(messages.ExperimentList([each.about() for _, each in hosted if caller.sees(each)]))
 
     async def about(self, request: Request) -> Response:
-        """Describe one."""
+        """Describe an experiment."""
         return answer(self.hosted(request, "read")[1].about())
 
     async def create(self, request: Request) -> Response:

@@ -89,7 +89,7 @@ class _Server(uvicorn.Server):
         self.stop()
 
     def stop(self) -> None:
-        """End soon."""
+        """Ask the server to shut down, and return at once."""
         self.should_exit = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._service.closing.set)

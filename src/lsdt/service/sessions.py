@@ -26,7 +26,7 @@ _MOST = 100  # sessions of a key: more than people have browsers; the oldest goe
 
 
 class Session(NamedTuple):
-    """Which key signed in, and until when, in microseconds since 1970."""
+    """The key that signed in, and when the session ends, in microseconds since 1970."""
 
     key: str
     expires: int
@@ -67,7 +67,7 @@ class Sessions:
         self.reload()
 
     def reload(self) -> None:
-        """Look again."""
+        """Read the sessions from the store again."""
         self._looked = monotonic()
         if self._read_only:
             return
@@ -118,7 +118,7 @@ class Sessions:
             self._store.forget(SCOPE, digest)
 
     def form_token(self, token: str) -> str:
-        """Return what forms carry in a session; of an empty token, where there are no keys."""
+        """Return the token that the forms of a session carry; without keys, of the empty session."""
         return blake2b(token.encode(errors="replace"), key=self._secret, digest_size=24).hexdigest()
 
     def is_form_token(self, given: str, token: str) -> bool:

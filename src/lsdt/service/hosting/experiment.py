@@ -61,7 +61,7 @@ class HostedExperiment:
         self.take(agent, activity)
 
     def take(self, agent: Agent, activity: Activity | None) -> None:
-        """Serve an agent from now on, and show what happens to it; `activity` is what did so far."""
+        """Serve an agent from now on, and show its activity; `activity` is what happened so far."""
         self.agent = agent
         is_bounded = agent.rewards.family == "bernoulli"
         self.activity = Activity(self.expiry, is_bounded) if activity is None else activity
@@ -75,7 +75,7 @@ class HostedExperiment:
             raise Refused(503, f"{self.name!r} {self.busy}; try again", {"retry-after": "1"})
 
     def ask(self, request: messages.AskRequest) -> messages.DecisionList:
-        """Decide."""
+        """Make the decisions that a request asks for."""
         self.check_idle()
         n, agent = request.n, self.agent
         if isinstance(n, int) and n > MOST_AT_ONCE:

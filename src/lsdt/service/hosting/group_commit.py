@@ -92,7 +92,7 @@ class Commit:
         self._callback = callback
 
     def settle(self, outcome: CommitResult | None, error: StoreFailed | None = None) -> None:
-        """Say that it is done, and let the request go on."""
+        """Set the result or the error, and resume the request that waits for it."""
         self.outcome, self.error = outcome, error
         if self._callback is not None:
             try:

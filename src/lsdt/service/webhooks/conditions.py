@@ -1,7 +1,7 @@
-"""What is the case with a service and its experiments, as far as others want to be told.
+"""The conditions of a service and its experiments that webhooks announce.
 
-A condition is announced when it begins, again when its `mark` changes, and some also when they end. It is
-looked up rather than caught in the act: whatever was the case before a crash is found again after it.
+A condition is announced when it begins, again when its `mark` changes, and some also when they end.
+Conditions are looked up, not recorded when they arise, so those that arose before a crash are found after it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ AT_ONCE = ("halt",)  # what `at_once` finds
 
 
 class Condition(NamedTuple):
-    """Something that is the case.
+    """One condition of a service or an experiment.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Condition(NamedTuple):
     data : dict
         The event's data.
     mark : str
-        If another one was announced before, this is news.
+        If the one announced last had another mark, it is announced again.
     ends : str
         The type of the event that announces its end; empty for none.
     after : dict
@@ -70,7 +70,7 @@ Conditions = dict[str, Condition]
 
 
 def of_whole_service(service: Service) -> Conditions:
-    """Return what is the case with the service, whatever the experiment, by key."""
+    """Return the conditions of the whole service, by key."""
     found = {
         f"attention {each.kind}": _attention(each.kind, each.text) for each in attention.of_service(service)
     }
@@ -82,7 +82,7 @@ def of_whole_service(service: Service) -> Conditions:
 
 
 def at_once(hosted: HostedExperiment) -> Conditions:
-    """Return what is the case with an experiment and takes no time to find out."""
+    """Return the conditions of an experiment that can be read off at once."""
     halt, side = hosted.agent.halt, hosted.agent.side
     if halt is None:
         return {}
@@ -104,7 +104,7 @@ def at_its_end(hosted: HostedExperiment) -> dict[str, dict[str, Any]]:
 
 
 def of_experiment(service: Service, hosted: HostedExperiment, findings: Findings) -> Conditions:
-    """Return what else is the case with it; this takes milliseconds of the agent's time."""
+    """Return its other conditions; this takes milliseconds of the agent's time."""
     found: Conditions = {}
     name, side, forecast = hosted.name, hosted.agent.side, findings.forecast
     if forecast.known and forecast.arm is not None:

@@ -1,4 +1,4 @@
-"""Takes messages to endpoints, again and again, in a thread and an event loop of its own.
+"""Delivers messages to endpoints, with retries, on a separate thread and event loop.
 
 Every endpoint has its own line, so that a slow or dead one delays nobody else's messages; and nothing here is
 on the event loop of decisions.

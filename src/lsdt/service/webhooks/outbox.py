@@ -70,7 +70,7 @@ def remove(store: Store, message: Message) -> None:
 
 
 class Told:
-    """What was announced to one endpoint about one subject: of each condition its mark, and how it ends."""
+    """What one endpoint was told about one subject: each condition's mark, and the event that ends it."""
 
     def __init__(self, endpoint: Endpoint, subject: str, store: Store) -> None:
         note = store.recall(endpoint.told_scope, subject).get(subject)

@@ -1,4 +1,4 @@
-"""Notices what is to be announced, in a thread of its own."""
+"""A thread that looks for conditions to announce."""
 
 from __future__ import annotations
 
@@ -260,7 +260,7 @@ class Webhooks:
         return self._looks.setdefault(hosted, _Observation())
 
     def _found(self, hosted: HostedExperiment) -> Conditions | None:
-        """Return what is the case with an experiment, looked up where that is due; None at first."""
+        """Return the conditions of an experiment, looked up again when due; None before the first time."""
         look, agent = self._look_of(hosted), hosted.agent
         seen = agent.n_changes, agent.n_pending, id(agent.side), agent.tolerance
         is_due = look.seen != seen or monotonic() - look.at > _LONGEST
