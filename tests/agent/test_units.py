@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 from collections import Counter
 
 import numpy as np
@@ -307,6 +308,67 @@ def test_replicas_that_have_read_the_same_agree_on_every_unit(data):
     for one in joined:
         one.refresh()
     assert len({tuple(one.ask(unit=unit).arm_id for unit in "ab") for one in joined}) == 1
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "shared"])
+def test_a_unit_has_the_arm_of_the_log_whatever_happens_in_between(kind, clock, tmp_path):
+    """Against a dictionary: restarts, erasing, the end of `sticky`, retired arms, new arms, stops."""
+    for seed in range(30):
+        rng = random.Random(seed)
+        url = "memory://" if kind == "shared" else f"sqlite:///{tmp_path}/{seed}.db"
+        store = open_store(url) if kind == "shared" else None
+        sticky, holdout = rng.choice([None, "1 hour"]), rng.choice([None, {"item0": 0.3}])
+        options = {"policy": "ts", "seed": seed, "sticky": sticky, "holdout": holdout}
+        side = lsdt.SideInformation(4, arm_ids=NAMES[:4])
+        if kind == "memory":
+            agents = [lsdt.Agent(side, **options)]
+        elif kind == "sqlite":
+            agents = [lsdt.Agent.open(url, "drinks", side, snapshot_every=3, **options)]
+        else:
+            lsdt.Agent.open(store, "drinks", side, **options).close()
+            agents = [lsdt.Agent.open(store, "drinks", shared=True) for _ in range(2)]
+        has, retired, arms = {}, set(), NAMES[:4]
+        for _ in range(rng.randint(5, 100)):
+            at = rng.randrange(len(agents))
+            agent, unit = agents[at], f"user-{rng.randrange(2)}"
+            agent.refresh()
+            call = rng.choice(
+                ["ask"] * 6 + ["retire", "reinstate", "erase", "restart", "wait", "extend", "stop"]
+            )
+            free = [arm for arm in arms if arm not in retired]
+            if call == "ask":
+                arm, until = has.get(unit, (None, 0))
+                found = agent.ask(unit=unit).arm_id
+                if arm in free and clock.now < until:
+                    assert found == arm, (seed, unit)
+                else:
+                    assert found in free, (seed, unit)
+                    has[unit] = found, clock.now + (10**18 if sticky is None else 3_600 * 10**6)
+            elif call == "retire" and len(free) > 2:
+                agent.retire(arm := rng.choice(free))
+                retired.add(arm)
+            elif call == "reinstate" and retired:
+                agent.reinstate(arm := min(retired))
+                retired.remove(arm)
+            elif call == "erase":
+                assert agent.erase_unit(unit) == (has.pop(unit, None) is not None), (seed, unit)
+            elif call == "restart" and kind == "memory":
+                agents[at] = lsdt.Agent.restore(agent.snapshot())
+            elif call == "restart":
+                agent.close()
+                agents[at] = lsdt.Agent.open(store or url, "drinks", shared=kind == "shared")
+            elif call == "wait":
+                clock.sleep(rng.choice([1, 1_800, 4_000]))
+            elif call == "extend" and len(arms) < 8:
+                arms = NAMES[: len(arms) + 1]
+                agent.extend(lsdt.SideInformation(len(arms), arm_ids=arms))
+            elif call == "stop":
+                agent.stop(arm := rng.choice(free))
+                assert agent.ask(unit=unit).arm_id == arm
+                has.setdefault(unit, (arm, clock.now + (10**18 if sticky is None else 3_600 * 10**6)))
+                agent.resume()
+        for agent in agents:
+            agent.close()
 
 
 def test_a_unit_that_is_erased_while_it_asks_again_does_not_come_back():
