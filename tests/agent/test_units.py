@@ -244,7 +244,8 @@ def test_a_unit_whose_arm_retires_before_it_was_written(clock):
 
 def test_more_units_in_one_group_than_are_kept_in_memory():
     agent = lsdt.Agent.open("memory://many-units", "drinks", SIDE, policy="ts")
-    agent.journal.units = StoredUnits(agent.lease.store, agent.lease.number, most=5)
+    store, number = agent.lease.store, agent.lease.number
+    agent.journal.units = StoredUnits(store, number, most=5, is_only_writer=True)
     with agent.group():
         arms = [[agent.ask(unit=f"user-{number}").arm for number in range(40)] for _ in range(2)]
     assert arms[0] == arms[1] == [agent.ask(unit=f"user-{number}").arm for number in range(40)]
@@ -430,6 +431,27 @@ def test_memory_holds_a_bounded_number_of_units():
     assert len(table.rows) == 3
     table.drop_changed(9)
     assert table.token("9") not in table.rows
+
+
+def test_no_query_says_that_a_unit_is_new_while_all_are_in_memory(tmp_path, monkeypatch):
+    url, asked = f"sqlite:///{tmp_path}/units.db", []
+
+    def opened():
+        agent = lsdt.Agent.open(url, "drinks", SIDE, policy="ts")
+        agent.erase_unit("nobody")  # which needs the key
+        store, recall = agent.lease.store, agent.lease.store.recall
+        monkeypatch.setattr(store, "recall", lambda *given: asked.append(given) or recall(*given))
+        return agent
+
+    with opened() as agent:
+        arms = {unit: agent.ask(unit=unit).arm_id for unit in "abc"}
+        assert agent.erase_unit("c")
+        assert not agent.erase_unit("c")
+        assert not asked
+    with opened() as agent:  # which has none of them in memory
+        assert {unit: agent.ask(unit=unit).arm_id for unit in "ab"} == {unit: arms[unit] for unit in "ab"}
+        assert not agent.erase_unit("c")
+        assert len(asked) == 3
 
 
 def test_what_is_damaged_is_refused():

@@ -141,7 +141,7 @@ class LocalJournal(Journal):
         self.lease, self.epoch = lease, lease.writer
         self._every, self._n_since = snapshot_every, 0
         self._queue: list[Event] = []
-        self.units: StoredUnits = StoredUnits(lease.store, lease.number)
+        self.units: StoredUnits = StoredUnits(lease.store, lease.number, is_only_writer=True)
         self._taken: tuple[int, bytes] | None = None  # a snapshot, and how many events were queued then
 
     def accept(self, learner: Learner, event: Event, after: Learner | None = None) -> Learner:

@@ -155,12 +155,17 @@ class StoredUnits(UnitTable):
         The number of the experiment.
     most : int
         How many units are kept in memory.
+    is_only_writer : bool
+        Whether no other agent adds units. Then no query is needed while all units are in memory.
     """
 
-    def __init__(self, store: Store, number: int, most: int = MOST_CACHED) -> None:
+    def __init__(
+        self, store: Store, number: int, most: int = MOST_CACHED, *, is_only_writer: bool = False
+    ) -> None:
         self._store, self.scope, self._most = store, units_scope(number), most
         self._key: bytes | None = None
         self._hasher = None
+        self._is_only_writer, self._has_all = is_only_writer, False
         self.rows: OrderedDict[bytes, bytes] = OrderedDict()
         self._by_number: dict[int, bytes] = {}  # the units in memory, by their first decisions
         self.queued: dict[bytes, UnitNote] = {}  # assigned by the only writer and not written yet
@@ -172,6 +177,7 @@ class StoredUnits(UnitTable):
         if self._key is None:
             kept = self._store.recall(self.scope, _KEY)
             if not kept:
+                self._has_all = self._is_only_writer  # without a key there are no units yet
                 self._store.remember(self.scope, _KEY, token_bytes(KEY_BYTES))
                 self._store.commit()
                 kept = self._store.recall(self.scope, _KEY)
@@ -186,6 +192,8 @@ class StoredUnits(UnitTable):
             return known
         if token in self.queued:
             return self.queued[token].value
+        if self._has_all:
+            return None
         known = self._store.recall(self.scope, token.hex()).get(token.hex())
         if known is not None:
             self.put(token, known)
@@ -198,6 +206,7 @@ class StoredUnits(UnitTable):
         self._by_number[_ROW.unpack_from(value)[0]] = token
         if len(self.rows) > self._most:
             self.drop(next(iter(self.rows)))
+            self._has_all = False
 
     def erase(self, token: bytes) -> bytes | None:
         """Remove a unit from the store and the cache; return its row."""
