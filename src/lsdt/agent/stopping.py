@@ -331,7 +331,7 @@ def stopping(
     likely: tuple[NDArray[np.int64], NDArray[np.float64]],
     delta: float,
     tolerance: float | None,
-    retired: NDArray[np.bool_] | None,
+    retired: NDArray[np.bool_] | None = None,
 ) -> Stopping:
     """Return whether the best arm is known; see `Agent.stopping`.
 
@@ -379,7 +379,7 @@ def top_stopping(
     delta: float,
     tolerance: float | None,
     top: int | str,
-    retired: NDArray[np.bool_] | None,
+    retired: NDArray[np.bool_] | None = None,
 ) -> TopStopping:
     """Return whether the best arms are known; arrays are copies, as for `stopping`."""
     level, width, rules = _checked(learner, counts, sums, delta, tolerance)
