@@ -111,6 +111,8 @@ def test_bad_input():
         lsdt.identify_many(PROBLEM, [])
     with pytest.raises(InvalidInput, match="radius must be one of published, tight; got 'wide'"):
         lsdt.identify_many(PROBLEM, Grub(radius="wide"))
+    with pytest.raises(InvalidInput, match="weight of Grub must be a number above 0"):
+        lsdt.identify_many(PROBLEM, Grub(weight=-1.0))
     free = lsdt.problems.given(MEANS, lsdt.SideInformation(6, similar=PAIRS), "gaussian")
     with pytest.raises(Unsupported, match="so give a tolerance"):
         lsdt.identify_many(free)

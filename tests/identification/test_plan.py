@@ -10,7 +10,7 @@ import pytest
 
 import lsdt
 from lsdt.cli.main import main
-from lsdt.errors import InconsistentSideInformation, InvalidInput
+from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported
 from lsdt.identification.plan_runs import (
     LikelyMeans,
     classical_tries,
@@ -168,6 +168,31 @@ def test_an_error_may_be_as_rare_as_a_number_can_be():
     assert 100 < plan.classical < 100_000
 
 
+def test_arms_beaten_in_a_log_are_never_the_best():
+    """They lay above all candidates in most draws, and plans counted the regret against them."""
+    log, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5)
+    side = lsdt.from_ratings(log)
+    assert lsdt.candidate_set(side).arm_ids == [2]
+    likely = drawn(side)
+    assert likely.means.shape == (40, 6)
+    assert (likely.means.argmax(axis=1) == 2).all()
+    plan = lsdt.plan(side, tolerance=0.1, horizons=[50], n_pairs=0, runs=5)
+    assert plan.rounds["regret"].tolist() == [0.0]
+    assert plan.rounds["without"][0] > 1.0
+
+
+def test_a_policy_on_arms_without_means_is_refused():
+    """Their means were taken for 0."""
+    side = lsdt.from_means(np.linspace(0.1, 0.9, 1_100), epsilon=0.1)
+    with pytest.raises(Unsupported, match="plan for ucb1@propagation"):
+        lsdt.plan(side, policy="ucb1", horizons=[20], n_pairs=0, runs=2)
+
+
+def test_one_try_is_not_tries():
+    plan = lsdt.plan(lsdt.from_means([0.1, 0.2, 0.9], 0.3), delta=0.999, horizons=[], n_pairs=0, runs=2)
+    assert plan._replace(tries=(1.0, 1.0, 2.0)).text.count("1 try (90% of runs: 1 to 2)") == 1
+
+
 def test_one_arm_is_known_from_the_start():
     plan = lsdt.plan(lsdt.SideInformation(1), tolerance=0.1, horizons=[10], n_pairs=0, runs=2)
     assert plan.tries == (0.0, 0.0, 0.0)
@@ -178,6 +203,7 @@ def test_one_arm_is_known_from_the_start():
     ("options", "message"),
     [
         ({"tolerance": 0}, "a tolerance above 0"),
+        ({"tolerance": 1e200}, "at most 1e\\+100"),
         ({"tolerance": 1e-320}, "1e-06 times the noise of a reward, whose sigma is 0.5"),
         ({"means_between": (0.5, 0.2)}, "in this order"),
         ({"means_between": (0.5, 2)}, "means_between must be"),

@@ -121,6 +121,7 @@ def test_where_nothing_is_writable_it_runs_and_says_so_once(tmp_path):
     for folder in [source / "lsdt", *(path for path in (source / "lsdt").rglob("*") if path.is_dir())]:
         (folder / "__pycache__").touch()
     nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/caches", "NUMBA_CACHE_DIR": ""}
+    nowhere["LOCALAPPDATA"] = str(source / "lsdt" / "__init__.py")  # where Windows has its caches
     environment = {**os.environ, **nowhere, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
     environment["LSDT_JIT"] = "always"
     code = """

@@ -99,10 +99,10 @@ def test_only_the_same_study_can_be_added_to():
     study = {"problem": problem, "policies": ["ts"], "horizon": 30, "replications": 3}
     few = lsdt.simulate(**study)
     for changed, message in (
-        ({"seed": 1}, "another study: its seed is 0, not 1"),
-        ({"policies": ["ucb1"]}, "another study: its policies"),
-        ({"problem": lsdt.problems.uniform(n_arms=6, epsilon=0.3)}, "another study: its problem"),
-        ({"horizon": 40}, "another study: its checkpoints"),
+        ({"seed": 1}, r"another study\. Its seed: 0\. Here: 1\."),
+        ({"policies": ["ucb1"]}, r"another study\. Its policies"),
+        ({"problem": lsdt.problems.uniform(n_arms=6, epsilon=0.3)}, r"another study\. Its problem"),
+        ({"horizon": 40}, r"another study\. Its checkpoints: 30 from 1 to 30\. Here: 40 from 1 to 40\."),
         ({"plays": False}, "made with plays=True"),
         ({"keep_arms": True}, "made with keep_arms=False"),
         ({"replications": 2}, "the number in all, .* goes up to 3; got 2"),

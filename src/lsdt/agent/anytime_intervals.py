@@ -113,7 +113,7 @@ def anytime_intervals(
         n = n if pending is None else n + pending
         return _end_of_unit_rewards(n, sums, risk, 0.0), _end_of_unit_rewards(n, most, risk, 1.0)
     means = sums / np.maximum(n, 1.0)
-    level = math.log(1.0 / risk) + 0.5 * np.log1p(n)
+    level = -math.log(risk) + 0.5 * np.log1p(n)
     width = np.full(len(n), np.inf)
     np.divide(rewards.sigma * np.sqrt(2.0 * (n + 1.0) * level), n, out=width, where=n > 0.0)
     return means - width, means + width
@@ -128,7 +128,7 @@ def _end_of_unit_rewards(n: Any, sums: Any, risk: float, outer: float) -> NDArra
     base = betaln(wins + 0.5, losses + 0.5) - betaln(0.5, 0.5)
 
     def is_inside(theta: Any) -> Any:
-        return base - xlogy(wins, theta) - xlog1py(losses, -theta) < math.log(1.0 / risk)
+        return base - xlogy(wins, theta) - xlog1py(losses, -theta) < -math.log(risk)
 
     inside, outside = means, np.full(len(n), outer)
     reached = is_inside(outside)

@@ -111,7 +111,7 @@ def stopping_card(
     level: float,
 ) -> Html:
     """Return whether the leader is known, and how much evidence against its strongest rivals is missing."""
-    needed = math.log(1.0 / level)
+    needed = -math.log(level)
     rivals = np.flatnonzero(arms != stopping.arm)
     few = rivals[np.argsort(evidence[rivals], kind="stable")[:_FEW]] if len(rivals) <= 10**5 else rivals[:0]
     rows = [

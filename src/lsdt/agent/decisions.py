@@ -152,11 +152,11 @@ class Pending:
         return np.bincount(arms, minlength=n_arms)
 
     def before(self, number: int) -> Iterator[int]:
-        """Yield the numbers of the decisions before one."""
+        """Yield the numbers of the pending decisions below `number`."""
         return (pending for pending in self.arms if pending < number)
 
     def older_than(self, time: int) -> Iterator[int]:
-        """Yield the numbers of the decisions asked for before a time."""
+        """Yield the numbers of the pending decisions that were asked for before `time`."""
         return (number for number, asked in self._times.items() if asked < time)
 
     def put(self, number: int, arm: int, time: int) -> None:

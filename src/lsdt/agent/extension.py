@@ -110,7 +110,7 @@ def prepare_allowed(learner: Learner, allowed: NDArray[np.bool_]) -> Learner | N
     """Return a learner that can choose where only beaten arms are allowed; None if there is none.
 
     An arm that was beaten may be the best of the allowed ones if those that beat it are not among them. The
-    learner knows all rewards. It only decides: what it chose is learned by the one that it was made from.
+    copy knows all rewards and is used to choose only; `learner` goes on to record decisions and rewards.
     """
     after = _without_beaters(learner, ~allowed)
     return after if after is not None and allowed[after.in_play()].any() else None
@@ -176,8 +176,8 @@ def extension_event(
 def apply_extension(learner: Learner, event: Event) -> Learner:
     """Return the learner after the event of an extension.
 
-    Where another replica extended the same side information first, the mark does not fit, and every replica
-    ignores the event.
+    The event names the side information that it extends. If another replica extended that first, every
+    replica ignores the event.
     """
     if event.number >= 0 and event.number != side_mark(learner.side):
         return learner

@@ -110,7 +110,7 @@ class TopStopping:
     @property
     def needed(self) -> float:
         """How much evidence makes `stop` true."""
-        return math.log(1.0 / self._level)
+        return -math.log(self._level)
 
     @property
     def delta(self) -> float:

@@ -202,6 +202,11 @@ def _checked_methods(methods: Any) -> dict[str, str | Grub]:
         if isinstance(method, Grub):
             if method.radius not in RADII:
                 raise InvalidInput(f"radius must be one of {', '.join(RADII)}; got {method.radius!r}")
+            checked_number(method.scale, "scale of Grub", above=0.0)
+            if method.weight is not None:
+                checked_number(method.weight, "weight of Grub", above=0.0)
+            if method.norm is not None:
+                checked_number(method.norm, "norm of Grub", at_least=0.0)
             given = [
                 f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
                 for name, value in method._asdict().items()
@@ -294,7 +299,7 @@ def identified(
     )
     assert law.law is not None
     world = Setting(ready.arms, means, gaps, law.law, law.scale, law.shape)
-    state, goal = player.state, math.log(1.0 / delta)
+    state, goal = player.state, -math.log(delta)
     rule = StoppingRule(instance.side, law.model, tolerance, found)
     counts, sums = np.zeros(len(means), np.int64), np.zeros(len(means))
     tries = 0

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _MOST_ARMS = 1_000  # whose means are drawn; the candidates and some others, if there are more
 _BATCHES = 10
+# If arms were beaten in a log, this many times as many means are drawn; those with a beaten arm on top go.
+_DRAWN = 20
+_FEWEST = 10  # of different means that are kept; otherwise only the arms that were not beaten have means
 _POWER = 0.9  # of the classical test
 
 
@@ -46,38 +49,51 @@ def likely_means(
 
     If it is not said where means lie, the numbers of similar and of dissimilar pairs say how far they spread.
     Draws that filled [0, 1] would have larger gaps than most problems, and plans would be too optimistic.
-    The best arm of a draw is never one that was beaten in a log.
+    Arms that were beaten in a log are never the best.
     """
-    side, rng = found.side, np.random.default_rng([seed, 1])
-    is_free = side.ranges is None and side.n_similar + side.n_dissimilar == 0
-    few = side.n_arms <= _MOST_ARMS and (side.beaten is None or is_free)
-    arms = np.arange(side.n_arms) if few else np.sort(found.arms)
-    bounded = law.model.family == "bernoulli"
+    side, candidates = found.side, np.sort(found.arms)
+    arms = np.arange(side.n_arms) if side.n_arms <= _MOST_ARMS else candidates
+    if side.beaten is None or len(arms) == len(candidates):
+        return LikelyMeans(arms, _drawn(side, arms, law, between, runs, seed))
+    means = _drawn(side, arms, law, between, _DRAWN * runs, seed)
+    means = means[np.isin(arms[means.argmax(axis=1)], candidates)]
+    if len(means) < min(_FEWEST, runs):
+        return LikelyMeans(candidates, _drawn(side, candidates, law, between, runs, seed))
+    return LikelyMeans(arms, means[np.arange(runs) % len(means)])
+
+
+def _drawn(
+    side: SideInformation,
+    arms: NDArray[np.int64],
+    law: Rewards,
+    between: tuple[float, float] | None,
+    runs: int,
+    seed: int,
+) -> NDArray[np.float64]:
+    """Draw means of these arms that satisfy all relations, a row each."""
+    rng, bounded = np.random.default_rng([seed, 1]), law.model.family == "bernoulli"
     low, high = (0.0, 1.0) if between is None else between
     has_box = bounded or between is not None
     means = means_of_any_width(side, bounded, arms, runs) if between is None else None
     if means is not None:
-        return LikelyMeans(arms, means)
+        return means
     prior = mean_prior(side, has_box, arms, high - low)
     if prior is not None:
         draws = prior.draws[rng.permutation(len(prior.draws))[np.arange(runs) % len(prior.draws)]]
-        return LikelyMeans(arms, low + (high - low) * draws if has_box else draws)
+        return low + (high - low) * draws if has_box else draws
+    is_free = side.ranges is None and side.n_similar + side.n_dissimilar == 0
     if is_free and has_box:
-        means = rng.uniform(low, high, (runs, len(arms)))
-        row, leader = np.arange(runs), means.argmax(axis=1)
-        best = np.searchsorted(arms, rng.choice(found.arms, runs))
-        best = np.where(np.isin(arms[leader], found.arms), leader, best)
-        means[row, best], means[row, leader] = means[row, leader], means[row, best]
-        return LikelyMeans(arms, means)
+        return rng.uniform(low, high, (runs, len(arms)))
     if is_free or not side.has_epsilon:
         raise InvalidInput(
             "nothing says how far apart means are: give the epsilon of the relations, or, for rewards "
             "without bounds, means_between=(low, high)"
         )
+    wider = "" if between is None else "; allow a wider range"
     raise Unsupported(
         "no means were found that satisfy all relations"
-        + (f" and lie between {low:g} and {high:g}; allow a wider range" if has_box else "")
-        + "; check them with lsdt.candidate_set(side, method='exact')"
+        + (f" and lie between {low:g} and {high:g}{wider}" if has_box else "")
+        + "; check epsilon, and the relations with lsdt.candidate_set(side, method='exact')"
     )
 
 
@@ -108,6 +124,11 @@ def regret_of(
     ready = policy.begin(side, law.model, horizons[-1], key, found if policy.on == "propagation" else None)
     if law.law is None:
         raise InvalidInput("a plan can simulate only the laws of lsdt.rewards that have a formula")
+    if not np.isin(ready.arms, likely.arms).all():
+        raise Unsupported(
+            f"{policy.label} plays arms that cannot be the best, and no means were drawn for these, as there "
+            f"are very many or a log beat them; plan for {policy.name}@propagation"
+        )
     regret = np.empty((len(likely.means), len(horizons)))
     for run, drawn in enumerate(likely.means):
         means = np.zeros(side.n_arms)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lsdt._html import card, facts, html_table
 from lsdt._validation import (
+    LARGEST_REWARD,
     check_kind,
     checked_list,
     checked_number,
@@ -108,7 +109,7 @@ class Plan(NamedTuple):
         said = [
             f"Of {counted(self.n_arms, 'arm')}, {self.n_candidates:,} can be the best.",
             f"Until one within {self.tolerance:g} of the best is known, with a probability of an error of at "
-            f"most {self.delta:g}, it takes {_many(middle)} tries (90% of runs: {_many(low)} to "
+            f"most {self.delta:g}, it takes {_tries(middle)} (90% of runs: {_many(low)} to "
             f"{_many(high)}); a classical test of every arm takes {self.classical:,}.",
         ]
         for row in self.rounds.itertuples():
@@ -246,6 +247,11 @@ def _planned(
             f"a plan needs a tolerance of at least {_FINEST:g} times the noise of a reward, whose sigma is "
             f"{law.model.sigma:g}: a smaller one takes 10^12 tries and more; got {within:g}"
         )
+    if max(within, side.epsilon or 0.0) > LARGEST_REWARD:
+        raise InvalidInput(
+            f"a plan needs a tolerance and an epsilon of at most {LARGEST_REWARD:g}, the largest reward "
+            f"that is accepted; got {max(within, side.epsilon or 0.0):g}"
+        )
     found = offline_step(side, "propagation")
     assert found is not None
     if found.conflict is not None:
@@ -261,9 +267,9 @@ def _planned(
         )
     likely = likely_means(found, law, box, n_runs, seed)
     chosen, _ = choose_policy(policy, side, law.model, max(budgets, default=1_000))
-    tolerances, affordable = _tolerances(found, law, within, steps, accepted, likely, budgets, seed)
+    rounds = _rounds(found, law, chosen, budgets, likely, seed)  # first: a policy may be refused here
+    tolerances, rounds["tolerance"] = _tolerances(found, law, within, steps, accepted, likely, budgets, seed)
     middle = tolerances[tolerances["tolerance"] == within].iloc[0]
-    rounds = _rounds(found, law, chosen, budgets, likely, affordable, seed)
     learning = _learning(found, law, within, accepted, more, likely, seed)
     return Plan(
         side.n_arms,
@@ -335,13 +341,12 @@ def _rounds(
     policy: Policy,
     budgets: list[int],
     likely: LikelyMeans,
-    tolerances: list[float],
     seed: int,
 ) -> pd.DataFrame:
-    """Return the regret at every horizon, with the relations and without, and the tolerance it affords."""
+    """Return the regret at every horizon, with the relations and without."""
     import pandas as pd
 
-    columns = ["horizon", "regret", "low", "high", "without", "tolerance"]
+    columns = ["horizon", "regret", "low", "high", "without"]
     if not budgets:
         return pd.DataFrame(columns=columns)
     side, order = found.side, sorted(set(budgets))
@@ -351,10 +356,10 @@ def _rounds(
         plain = Policy("ts" if law.model.family == "bernoulli" else "imed")
         without = regret_of(plain, SideInformation(side.n_arms), law, None, likely, order, seed).mean(axis=0)
     rows = []
-    for budget, tolerance in zip(budgets, tolerances, strict=True):
+    for budget in budgets:
         place = order.index(budget)
         column = regret[:, place]
-        rows.append((budget, float(column.mean()), *_middle_90(column), float(without[place]), tolerance))
+        rows.append((budget, float(column.mean()), *_middle_90(column), float(without[place])))
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -379,3 +384,7 @@ def _learning(
 
 def _many(tries: float) -> str:
     return f"{tries:,.0f}" if np.isfinite(tries) else f"more than {_MOST_TRIES:,}"
+
+
+def _tries(tries: float) -> str:
+    return _many(tries) + (" try" if tries == 1 else " tries")

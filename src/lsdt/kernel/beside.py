@@ -218,7 +218,7 @@ def _is_python(executable: str | None) -> bool:
 
 
 def _import_path() -> str:
-    """Return where this process finds modules, for one that is to find the same."""
+    """Return this process's module search path, for a child process."""
     return os.pathsep.join([str(PACKAGE.parent), *(path for path in sys.path if path)])
 
 

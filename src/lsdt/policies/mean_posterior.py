@@ -110,11 +110,11 @@ def mean_prior(
 def means_of_any_width(
     side: SideInformation, bounded: bool, arms: NDArray[np.int64], n_draws: int
 ) -> Floats | None:
-    """Return draws of mean vectors, a row each, where it is unknown how far the means spread.
+    """Draw mean vectors, a row each, without knowing how far the means spread.
 
-    `mean_prior` takes the width of the box for given, and its draws fill the box. Here the width is drawn
-    too: all are alike before the relations are known. None as there, and where relations say nothing of the
-    width: it takes three arms, and both similar and dissimilar pairs.
+    `mean_prior` takes the width of the box as given, and its draws fill the box. Here the width is drawn too,
+    from a uniform prior. Returns None where `mean_prior` does, and where relations say nothing about the
+    width: that takes three arms, and both similar and dissimilar pairs.
     """
     start = _start_of(side, bounded, arms, 1.0)
     if start is None or len(arms) < 3 or not (start.side.n_similar and start.side.n_dissimilar):

@@ -258,7 +258,7 @@ class Policy:
 
     @property
     def counts_arms_only(self) -> bool:
-        """Whether all it knows of its arms is how many there are; one of a user's own may know more."""
+        """Whether it uses nothing about its arms but their number; False for classes of users."""
         needs = self._specification.needs - {"horizon"}
         return self._is_built_in and not needs and not self._specification.offline
 

@@ -205,7 +205,7 @@ class StoppingRule:
         """Return about how many more tries the policy ``'identify'`` needs, or why that cannot be said."""
         state = self._with(counts, sums)
         fill_plays(state.rows, state.tallies.counts)
-        return play_ahead(state, math.log(1.0 / delta))
+        return play_ahead(state, -math.log(delta))
 
     def play_out(
         self, means: NDArray[np.float64], delta: float, most: int, key: tuple[int, int]
@@ -216,7 +216,7 @@ class StoppingRule:
         be the best. `key` is a seed and the number of the run.
         """
         state: IdentifyState = copy_state(self._state)
-        return play_out(state, means, math.log(1.0 / delta), most, new_stream(*key, Purpose.REWARD))
+        return play_out(state, means, -math.log(delta), most, new_stream(*key, Purpose.REWARD))
 
     def _with(
         self, counts: NDArray[np.int64], sums: NDArray[np.float64], pending: NDArray[np.int64] | None = None

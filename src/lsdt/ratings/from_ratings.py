@@ -543,31 +543,6 @@ def relations_of(relations: Any, rule: Any = "interval", epsilon: Any = "auto", 
     return word
 
 
-def guarantee_of(options: Mapping[str, Any]) -> str:
-    """Return the guarantee that a call of `lsdt.from_ratings` with these options asks for.
-
-    Examples
-    --------
-    >>> guarantee_of({}), guarantee_of({"epsilon": .1}), guarantee_of({"interval": "bootstrap"})
-    ('best', 'all', 'best')
-    """
-    usual: dict[str, Any] = {
-        "epsilon": "auto",
-        "confidence": 0.95,
-        "rule": "interval",
-        "level": "family",
-        "alpha": 0.1,
-        "search": "grid",
-        "min_raters": None,
-        "interval": None,
-        "seed": 0,
-        "guarantee": None,
-    }
-    found = RatingRequest(**{**usual, **options}).checked().guarantee
-    assert found is not None
-    return found
-
-
 def relations_asked(options: Mapping[str, Any]) -> str:
     """Return which relations a call of `lsdt.from_ratings` with these options asks for."""
     usual = {"relations": None, "rule": "interval", "epsilon": "auto", "search": "grid"}

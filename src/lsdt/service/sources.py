@@ -75,7 +75,7 @@ def from_log(content: bytes, ending: str, epsilon: float | None) -> SideInformat
 
 
 def _with_file(content: bytes, ending: str, read: Callable[[Path], SideInformation]) -> SideInformation:
-    """Read bytes as a file of ours: callers name no paths, and see none."""
+    """Read uploaded bytes through a temporary file, whose path no error message shows."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"file{ending}"
         path.write_bytes(content)

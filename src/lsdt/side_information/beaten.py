@@ -135,11 +135,11 @@ class Beaten:
 
     @property
     def risk(self) -> float:
-        """The probability, at most, that the best arm is among the beaten ones."""
+        """An upper bound on the probability that the best arm is among the beaten ones."""
         return min(1.0, sum(source.delta for source in self.sources))
 
     def risk_for(self, top: int) -> float:
-        """Return the probability, at most, that one of the best `top` arms is among those left out."""
+        """Return an upper bound on the probability that one of the best `top` arms is left out."""
         used = (one for one in self.sources if one.is_out(1 + int(one.arms.max(initial=0)), top).any())
         return round(min(1.0, sum(source.delta for source in used)), 12)  # 1 - .95 is not quite .05
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from lsdt.simulation.study import Outcomes, Study
 
+_FEW = 5  # checkpoints that a message lists one by one
 LEVEL = 0.95  # of confidence intervals, by convention; messages and docstrings say 95%
 
 
@@ -53,8 +54,10 @@ def check_same_study(study: Study, replications: int, result: Any) -> None:
     for name in ("seed", "generator", "policies", "described", "problem", "per_horizon", "checkpoints"):
         mine, theirs = (_plain(getattr(each, name)) for each in (asked, result))
         if mine != theirs:
+            if name == "checkpoints":
+                mine, theirs = (_in_short(each.checkpoints) for each in (asked, result))
             raise InvalidInput(
-                f"the result to add to is that of another study: its {name} is {theirs}, not {mine}; give "
+                f"the result to add to is that of another study. Its {name}: {theirs}. Here: {mine}. Give "
                 "the same arguments as for that result, or leave add_to out"
             )
     for name, option in (("plays", "plays"), ("arms", "keep_arms")):
@@ -66,6 +69,12 @@ def check_same_study(study: Study, replications: int, result: Any) -> None:
             f"replications is the number in all, and the result to add to goes up to "
             f"{int(result.numbers[-1]) + 1:,}; got {replications:,}"
         )
+
+
+def _in_short(checkpoints: NDArray[np.int64]) -> str:
+    if len(checkpoints) <= _FEW:
+        return ", ".join(f"{each:,}" for each in checkpoints)
+    return f"{len(checkpoints):,} from {checkpoints[0]:,} to {checkpoints[-1]:,}"
 
 
 def _plain(value: Any) -> str:

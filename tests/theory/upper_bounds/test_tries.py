@@ -108,3 +108,15 @@ def test_bad_input():
         most_tries(5, 0.0)
     with pytest.raises(InvalidInput, match="delta"):
         most_tries(5, 0.1, delta=1.0)
+    with pytest.raises(InvalidInput, match="tolerance must be at least 1e-100"):
+        most_tries(5, 1e-200)
+    with pytest.raises(InvalidInput, match="times sigma"):
+        most_tries(5, 1e-60, sigma=1e60)
+
+
+@pytest.mark.parametrize("rewards", ["gaussian", "bernoulli"])
+def test_extreme_arguments_have_an_answer(rewards):
+    """They ended in an overflow."""
+    assert 0 < most_tries(5, 0.1, rewards=rewards) < most_tries(5, 0.1, 1e-320, rewards) < 10**13
+    assert most_tries(5, 1e-100, rewards=rewards) > 10**400
+    assert most_tries(1, 1e300, rewards=rewards, sigma=1e-100) < 1_000

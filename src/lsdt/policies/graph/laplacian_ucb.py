@@ -48,7 +48,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LaplacianUcbSt
         by_determinant,
         parameters.sigma,
         0.0 if by_determinant else parameters.alpha,
-        2.0 * math.log(1.0 / parameters.delta) if by_determinant else 0.0,
+        -2.0 * math.log(parameters.delta) if by_determinant else 0.0,
         parameters.norm if by_determinant else 0.0,
         np.zeros(1),
         new_estimate(situation, parameters),

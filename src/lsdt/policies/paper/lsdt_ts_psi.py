@@ -182,7 +182,8 @@ def smallest_upper(state: LsdtTsPsiState, epsilon: float, best: float) -> int:
 def eliminate_by_quantiles(state: LsdtTsPsiState) -> None:
     """Drop the arms whose pooled upper quantile, plus epsilon, is at most the best lower one.
 
-    A quantile below the median (delta < 1/2) is below it: most arms need no quantile at all.
+    For delta < 1/2 the lower quantile is below the median and the upper one above it. Comparing medians rules
+    out most arms without computing a quantile.
     """
     if len(state.flat) > 0:
         most = largest_lower(state)

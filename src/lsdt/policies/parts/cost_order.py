@@ -85,7 +85,7 @@ def leave_out(
 ) -> None:
     """Set `bound` to infinity for every arm that is still dominated.
 
-    Arms whose least cost may have left the ends become undominated.
+    An arm becomes undominated if its least cost may lie outside [begin, end], where domination is known.
     """
     for arm in range(np.uint64(len(dominated_by))):
         if dominated_by[arm] != arm:
@@ -107,10 +107,10 @@ def narrow_ends(
     step: int,
     mean: float,
 ) -> None:
-    """Update the ends between which arms cost no less than the arms that dominate them.
+    """Update the intervals in which arms cost no less than the arms that dominate them.
 
-    An arm has a new mean; bounds to it begin at `start` in the tables, one every `step`. Ends that it would
-    move apart stay where they are, which is safe.
+    An arm has a new mean; bounds to it begin at `start` in the tables, one every `step`. Intervals are only
+    narrowed: one that could be widened stays as it is, which is safe.
     """
     for arm in range(len(dominated_by)):
         if dominated_by[arm] != arm:

@@ -47,7 +47,7 @@ def coin_density(sum_: float, count: float, mean: float) -> float:
 def move_arm(
     particles: Particles, tallies: Tallies, number: int, arm: int, room: Array, stream: Array
 ) -> int:
-    """Draw the mean of an arm of a particle given its other arms and all rewards; return the visits."""
+    """Draw the mean of an arm of a particle, given its other arms and all rewards; return the work done."""
     relations, n_arms = particles.relations, len(particles.block)
     x = particles.x[number * n_arms : (number + 1) * n_arms]
     visits = _MOVE + relations.starts[arm + 1] - relations.starts[arm]

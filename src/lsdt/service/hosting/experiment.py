@@ -136,9 +136,9 @@ class HostedExperiment:
         return messages.ObserveResponse(len(rewards))
 
     def cancel(self, request: messages.CancelRequest) -> messages.CancelResponse:
-        """Give decisions up: those that are named, or the first `MOST_CLOSED` of those before one.
+        """Cancel decisions: those that are named, or the first `MOST_CLOSED` before a given number.
 
-        To give up all of them, call it until it returns fewer.
+        To cancel all of these, call it until it returns fewer.
         """
         self.check_idle()
         given = [word for word in ("decision", "decisions", "before") if getattr(request, word) is not None]

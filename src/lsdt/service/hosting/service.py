@@ -165,7 +165,7 @@ class Service:
         return hosted
 
     def take_over(self, reopened: dict[str, Reopened], broken: dict[str, str]) -> None:
-        """Go on with agents that were opened again from another connection to the store."""
+        """Replace the agents by those that were reopened over a new connection to the store."""
         self.keys.move(self.store)
         self.sessions.move(self.store)
         for name in set(self.hosted) - set(reopened):

@@ -124,7 +124,7 @@ def add_mirrored(
 def add_moved(
     classes: EndClasses, number: int, means: Array, leader: int, epsilon: float, variance: float, rates: Array
 ) -> None:
-    """Raise the rate of the arm that excludes another component above the best mean at the least regret."""
+    """Raise the rate of the arm that refutes most cheaply that another component lies above the leader."""
     component = classes.class_component[number]
     first, last = classes.component_starts[component], classes.component_starts[component + 1]
     low, high, rival = math.inf, -math.inf, -1

@@ -362,7 +362,7 @@ def _part(
 def _bad_rounds(c: float, rounds: float) -> float:
     """Return a bound on the expected number of rounds in which the rewards refute the truth."""
     t = np.arange(1.0, min(rounds, _SUMMED + 1.0))
-    known = float((1.0 / (t * np.maximum(np.log(t), 1.0) ** c)).sum())
+    known = float((np.maximum(np.log(t), 1.0) ** -c / t).sum())
     if rounds <= _SUMMED + 1.0:
         return known
     start, end = math.log(_SUMMED), math.log(rounds - 1.0)

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from lsdt._validation import checked_number, checked_share_inside, checked_spread, checked_whole, checked_word
+from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,6 +16,7 @@ _LOOKS = 100  # `identify` looks at the rule whenever tries have grown by one pa
 # What the code certifies is a little less evidence than there is: rounding, and the rest of the last Newton
 # step, are taken off. In 2,114 random cases that was at most a millionth; this is a thousand times as much.
 _TAKEN_OFF = 1e-3
+_LEAST = 1e-100  # the smallest tolerance, as a share of sigma: squares of smaller ones are 0
 
 
 def most_tries(
@@ -56,16 +58,21 @@ def most_tries(
     """
     n_arms = checked_whole(n_candidates, "n_candidates", 1)
     checked_word(rewards, "rewards", ("gaussian", "bernoulli"))
-    tolerance = checked_number(tolerance, "tolerance", above=0.0)
-    variance = checked_spread(sigma, "sigma") ** 2
+    sigma, tolerance = checked_spread(sigma, "sigma"), checked_number(tolerance, "tolerance", above=0.0)
+    apart = tolerance if rewards == "bernoulli" else tolerance / sigma
+    if apart < _LEAST:
+        raise InvalidInput(
+            f"tolerance must be at least {_LEAST:g}, for Gaussian rewards times sigma; got {tolerance:g}"
+        )
+    square = min(apart, 1.0 / _LEAST) ** 2
     share = min(0.5, 4.0 / n_arms)
-    needed = math.log(1.0 / checked_share_inside(delta, "delta")) - math.log(share)
+    needed = -math.log(checked_share_inside(delta, "delta")) - math.log(share)
     needed -= n_arms * math.log1p(-share)
 
     def evidence(plays: int) -> float:
         if rewards == "bernoulli":
-            return 0.5 * plays * tolerance**2 - 0.5 * math.log(math.pi * (plays + 0.5))
-        return plays**2 * tolerance**2 / (8.0 * variance * (plays + 1)) - 0.5 * math.log1p(plays)
+            return 0.5 * plays * square - 0.5 * math.log(math.pi * (plays + 0.5))
+        return plays * square * (plays / (plays + 1)) / 8.0 - 0.5 * math.log1p(plays)
 
     needed += _TAKEN_OFF * (1.0 + needed)
     stopped = n_arms * (_least(evidence, needed) + _GRACE) ** 2

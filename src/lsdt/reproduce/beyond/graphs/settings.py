@@ -106,4 +106,3 @@ ARENAS = {
         _PAPER,
     ),
 }
-SIMILAR_ONLY = ("cliques", "jittered", "together")
