@@ -220,10 +220,19 @@ def plan(
 
 
 def brief_plan(
-    side: SideInformation, rewards: Rewards, tolerance: float | None, policy: Policy, horizon: int
+    side: SideInformation,
+    rewards: Rewards,
+    tolerance: float | None,
+    policy: str | Policy,
+    horizon: int,
+    runs: int = _FEW_RUNS,
+    seed: int = 0,
 ) -> Plan:
-    """Return a plan for one tolerance and one horizon, on few mean vectors: what a page can show soon."""
-    return _planned(side, rewards, _DELTA, tolerance, policy, [horizon], 0, None, _FEW_RUNS, (1.0,), 0)
+    """Return the plan for one tolerance and one horizon, by default on few mean vectors, as a page shows it.
+
+    Its numbers are those of `plan` with as many runs and the same seed.
+    """
+    return _planned(side, rewards, _DELTA, tolerance, policy, [horizon], 0, None, runs, (1.0,), seed)
 
 
 def _planned(
