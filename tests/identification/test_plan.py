@@ -240,3 +240,9 @@ def test_the_command(tmp_path, capsys):
     assert len(answer["tolerances"]) == 5
     assert main(["plan", str(path)]) == 7
     assert "so give a tolerance" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["plan", str(path), "--horizons"])
+    assert "--horizons: expected at least one argument" in capsys.readouterr().err
+    path.write_text("a,b,relation\n0,1,similar\n0,2,similar\n0,3,similar\n")
+    assert main(["plan", str(path), "--complete", "--epsilon", ".1"]) == 5
+    assert "claw" in capsys.readouterr().err

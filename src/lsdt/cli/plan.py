@@ -30,8 +30,9 @@ examples:
   lsdt plan side.parquet --means-between 0.01 0.12 --tolerance 0.01 --horizons 10000 100000
   lsdt plan --example partial --rewards gaussian --json
 
-exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 6 too many candidates, 7 no means
-found that satisfy the relations, 70 an error of lsdt itself, 130 interrupted"""
+exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 5 not a unit interval graph,
+6 too many candidates, 7 no tolerance, or no means found that satisfy the relations,
+70 an error of lsdt itself, 130 interrupted"""
 
 _OPTIONS = (
     "rewards",
@@ -73,7 +74,7 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--horizons",
         type=int,
-        nargs="*",
+        nargs="+",
         default=[1_000],
         metavar="N",
         help="numbers of rounds (default 1000)",
