@@ -241,6 +241,10 @@ def test_what_is_wrong_with_a_declaration_is_said_before_it_is_compiled(monkeypa
         ((1.0, 0, [1.5], [0.0]), "field 'counts' of MeansState is declared Wholes: .* whole numbers"),
         ((1.0, 0.5, [1], [0.0]), "field 'first' of MeansState is declared Whole: .* whole numbers .*0.5"),
         ((1.0, 0, [1], 0.0), "field 'sums' .* an array of one dimension there; got shape ()"),
+        (
+            (1.0, 0, [1], [[0.0]]),
+            "one dimension there; .*; keep a table row by row, and use reshape",
+        ),
         (([1.0], 0, [1], [0.0]), "field 'scale' .* a single number there; got shape"),
         (("a", 0, [1], [0.0]), "field 'scale' .* numbers there; got 'a'"),
         (None, "prepare must return a MeansState, as declared; got tuple"),

@@ -176,7 +176,8 @@ def check_values(state: Any, state_class: type, whole: str = "") -> None:
         n_axes = 1 if kind.endswith("s") else 0
         if found.ndim != n_axes:
             shape = "an array of one dimension" if n_axes else "a single number"
-            raise InvalidInput(f"{field}: prepare must put {shape} there; got shape {found.shape}")
+            hint = "; keep a table row by row, and use reshape" if n_axes and found.ndim > 1 else ""
+            raise InvalidInput(f"{field}: prepare must put {shape} there; got shape {found.shape}{hint}")
         if "Whole" in kind and not (np.isfinite(found) & (found == np.trunc(found))).all():
             raise InvalidInput(f"{field}: prepare must put whole numbers there; got {value!r}")
 
