@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -60,6 +61,12 @@ def pytest_collection_finish():
 def pytest_unconfigure():
     """Let libraries tidy up as the process ends; some complain of what is left."""
     gc.unfreeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes():
+    """Let linear algebra use one thread: the workers use all cores, and threads that wait spin."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.hookimpl(optionalhook=True)
