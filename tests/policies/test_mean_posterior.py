@@ -105,10 +105,10 @@ def test_relations_without_size_or_without_means_have_no_draws():
     assert mean_prior(apart, False) is not None
 
 
-def test_means_too_far_apart_at_first_are_squeezed_into_their_box():
+def test_means_too_far_apart_at_first_are_squeezed_into_their_box(thorough):
     """Components that are laid one after the other take more room than there is."""
-    n_found = 0
-    for seed in range(8):
+    n_found, n_problems = 0, 8 if thorough else 3
+    for seed in range(n_problems):
         means = np.random.default_rng(seed).uniform(0.0, 1.0, 100)
         side = lsdt.from_means(means, 0.05).reveal(0.3, 0.3, seed=seed)
         prior = mean_prior(side, True)
@@ -116,7 +116,7 @@ def test_means_too_far_apart_at_first_are_squeezed_into_their_box():
             n_found += 1
             assert prior.draws.min() >= 0.0
             assert prior.draws.max() <= 1.0
-    assert n_found == 8
+    assert n_found == n_problems
 
 
 @pytest.mark.parametrize(("span", "n_arms", "widest"), [(0.5, 3, 1.0), (0.7, 40, 1.0), (2.0, 12, math.inf)])
