@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 
 import lsdt
 from lsdt.side_information.layouts.subset import subset
+from lsdt.side_information.layouts.subset_kernel import relations_among
 
 
 @pytest.mark.parametrize("revealed", [1.0, 0.6])
@@ -66,3 +67,12 @@ def test_windows_of_some_arms_are_those_of_their_means(tenths, width, data):
     for name in ("order", "right_end", "means"):
         assert np.array_equal(getattr(some, name), getattr(made, name)), name
     assert (some.epsilon, some.threshold) == (made.epsilon, made.threshold)
+
+
+@pytest.mark.large
+def test_all_pairs_of_many_arms_are_not_looked_at_in_the_interpreter(monkeypatch):
+    """Its arrays are short, and yet it looks at 810,000 pairs."""
+    whole = lsdt.from_means(np.random.default_rng(0).random(1_000), 0.1).reveal(0.5, 0.5, seed=0)
+    monkeypatch.setattr(relations_among, "loaded", None)  # as in a new process
+    monkeypatch.setattr(relations_among, "interpret", lambda *_: pytest.fail("it was interpreted"))
+    assert subset(whole, np.arange(900)).n_arms == 900
