@@ -105,7 +105,6 @@ from .sources.merge import Contradiction as Contradiction, MergeReport as MergeR
 from .sources.orders import OrderEvidence as OrderEvidence, from_order as from_order
 from .sources.paired_strengths import clearly_better as clearly_better
 from .sources.tables import (
-    read_table as read_table,
     table_columns as table_columns,
     take_column as take_column,
     take_groups as take_groups,
