@@ -33,7 +33,13 @@ def compiled_functions(tree):
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             named = {getattr(each, "id", "") for each in node.decorator_list}
-            if named & {"compiled", "inlined"} or node.name in ("select", "update", "score", "asked"):
+            if named & {"compiled", "inlined"} or node.name in (
+                "select",
+                "update",
+                "score",
+                "asked",
+                "expect",
+            ):
                 yield node
 
 

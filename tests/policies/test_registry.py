@@ -222,6 +222,7 @@ MINE = lsdt.policies.Specification(
         ),
         ({"update": "add"}, r"update must be a function, update\(state, arm, reward, stream\); got 'add'"),
         ({"asked": lambda state: None}, r"asked is called as asked\(state, arm, allowed, stream\)"),
+        ({"expect": lambda state: None}, r"expect is called as expect\(state, arms, rewards, stream\)"),
         ({"needs": frozenset({"order"})}, "mine: needs must be one of 'complete', .*; got 'order'"),
         ({"offline": "all"}, "mine: offline must be one of '', 'paper', 'propagation'; got 'all'"),
         ({"eliminates": True}, "eliminates needs a field 'alive'; the state has scale, first, counts, sums"),

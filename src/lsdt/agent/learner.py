@@ -432,9 +432,7 @@ class Learner:
             inside = local >= 0
             numbers, local, means = numbers[inside], local[inside], means[inside]
         if len(local):
-            self.player.entries.teach(
-                *packed, np.ascontiguousarray(numbers), _TOSS, np.ascontiguousarray(local), means
-            )
+            self.player.expect(packed, np.ascontiguousarray(numbers), np.ascontiguousarray(local), means)
         return packed
 
     def _lead_ahead(self, event: Event) -> None:
@@ -446,7 +444,7 @@ class Learner:
             self._count_ask(packed, event)
         local = self.local_index(event.arm)
         if local >= 0:
-            self.player.teach_one(packed, event.number, _TOSS, local, self._mean(event.arm))
+            self.player.expect_one(packed, event.number, local, self._mean(event.arm))
 
     def _count_ask(self, packed: Packed, event: Event) -> None:
         """Update a state by an ask, for policies that count their asks."""

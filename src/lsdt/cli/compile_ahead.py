@@ -103,6 +103,7 @@ def _rehearse(name: str) -> None:
                 for _ in range(3):
                     agent.tell(agent.ask(), 1.0)
                 agent.ask(allowed=agent.arms_in_play[:1])
+                agent.ask()  # with one pending
                 agent.observe(agent.arms_in_play[0], 0.0)
                 agent.to_frame()
                 agent.best()

@@ -1,5 +1,6 @@
 from . import tournament as tournament
 from .arrays import (
+    add_multiple as add_multiple,
     ascending as ascending,
     copy_into as copy_into,
     copy_table as copy_table,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.jit import Array, compiled, inlined, interpreted_as
 
 
 @inlined
@@ -24,6 +24,18 @@ def copy_table(target: Array, source: Array) -> None:
     for row in range(source.shape[0]):
         for column in range(source.shape[1]):
             target[row, column] = source[row, column]
+
+
+def _add_multiple_plain(table: Array, row: int, source: Array, first: int, factor: float) -> None:
+    table[row] += factor * source[first : first + table.shape[1]]
+
+
+@interpreted_as(_add_multiple_plain)
+def add_multiple(table: Array, row: int, source: Array, first: int, factor: float) -> None:
+    """Add a multiple of the entries from place `first` of a list on to a row of a table."""
+    at, place = np.uint64(row), np.uint64(first)  # unsigned: not checked whether they count from the end
+    for column in range(np.uint64(table.shape[1])):
+        table[at, column] += factor * source[place + column]
 
 
 @inlined

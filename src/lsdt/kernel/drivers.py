@@ -2,10 +2,11 @@
 
 A policy is a state class with two functions, ``select(state, allowed, stream) -> arm`` and ``update(state,
 arm, reward, stream)``, and a third where the policy counts how often it is asked: ``asked(state, arm,
-allowed, stream)``. `select` only looks; `asked` and `update` change the state. Compiled code picks them by
-the class of the state, which Numba can keep on disk; functions handed over as arguments it cannot. The
-entries of a class are closures over it, kept on disk under its name and a stamp of all sources they depend
-on.
+allowed, stream)``. `select` only looks; `asked` and `update` change the state. Where updates take long, a
+fourth learns what stands in for many pending rewards: ``expect(state, arms, rewards, stream)``. Compiled code
+picks them by the class of the state, which Numba can keep on disk; functions handed over as arguments it
+cannot. The entries of a class are closures over it, kept on disk under its name and a stamp of all sources
+they depend on.
 """
 
 from __future__ import annotations
@@ -33,12 +34,13 @@ _POLICY, _TOSS = int(Purpose.POLICY), int(Purpose.TOSS)
 
 
 class PolicyFunctions(NamedTuple):
-    """The functions of a policy; ``asked`` is None where being asked changes nothing."""
+    """The functions of a policy; ``asked`` is None where being asked changes nothing, ``expect`` mostly."""
 
     select: Callable[..., int]
     update: Callable[..., None]
     score: Callable[..., float]
     asked: Callable[..., None] | None
+    expect: Callable[..., None] | None = None
 
 
 RULES: dict[type, PolicyFunctions] = {}
@@ -50,9 +52,10 @@ def define_rule(
     update: Callable[[Any, int, float, Array], None],
     score: Callable[[Any, int], float],
     asked: Callable[[Any, int, Allowed, Array], None] | None,
+    expect: Callable[[Any, Array, Array, Array], None] | None = None,
 ) -> None:
     """Register how a policy with this class of state chooses, learns, scores arms and counts asks."""
-    functions: tuple[Any, ...] = (select, update, score, asked)
+    functions: tuple[Any, ...] = (select, update, score, asked, expect)
     rule = PolicyFunctions(
         *(getattr(function, "py_func", function) for function in functions)
     )  # `@njit` is not needed
@@ -77,6 +80,13 @@ def count_ask(state: Any, arm: int, allowed: Allowed, stream: Array) -> None:
     asked = RULES[type(state)].asked
     assert asked is not None
     asked(state, arm, allowed, stream)
+
+
+def learn_expected(state: Any, arms: Array, rewards: Array, stream: Array) -> None:
+    """Tell the policy of this state, which has a function for it, what stands in for pending rewards."""
+    expect = RULES[type(state)].expect
+    assert expect is not None
+    expect(state, arms, rewards, stream)
 
 
 def score_arm(state: Any, arm: int) -> float:
@@ -166,6 +176,8 @@ class Entries(NamedTuple):
     ``select(buffer, offsets, round, everything, flags) -> arm`` chooses, of all arms or of those with a flag;
     ``asked(buffer, offsets, round, everything, flags, arm)`` counts that ask, and is None for policies that
     count none; ``teach(buffer, offsets, rounds, purpose, arms, rewards)`` learns rewards one after the other.
+    ``expect(buffer, offsets, round, arms, rewards)`` learns at once what stands in for rewards that are not
+    known yet, and is None for policies to which these are rewards like others.
     For studies: ``play(buffer, offsets, flags, setting, totals, rounds)``, and ``replay(buffer, offsets,
     flags, replay_log, trace, rounds)`` on a log, with a flag for every arm. For agents: ``count_choices``
     draws choices on a copy, ``scores`` returns the policy's score of every arm.
@@ -178,6 +190,7 @@ class Entries(NamedTuple):
     replay: Callable[[Array, Array, Array, ReplayLog, ReplayTrace, int], None]
     teach: Callable[[Array, Array, Array, int, Array, Array], None]
     asked: Callable[[Array, Array, int, bool, Array, int], None] | None
+    expect: Callable[[Array, Array, int, Array, Array], None] | None
 
 
 @cache
@@ -200,6 +213,7 @@ def _entries(state_class: type, stamp: _Stamp) -> Entries:
         _replay_entry(state_class, stamp),
         _teach_entry(state_class, stamp, same_state),
         _asked_entry(state_class, stamp, same_state) if _counts_asks(state_class) else None,
+        None if RULES[state_class].expect is None else _expect_entry(state_class, stamp, same_state),
     )
 
 
@@ -389,3 +403,19 @@ def _teach_entry(state_class: type, stamp: _Stamp, same_state: _SameState) -> An
             learn(state, arms[number], rewards[number], stream_of(buffer, rounds[number], purpose))
 
     return teach
+
+
+def _expect_entry(state_class: type, stamp: _Stamp, same_state: _SameState) -> Any:
+    def plain(buffer: Array, offsets: Array, round_: int, arms: Array, rewards: Array) -> None:
+        stream = stream_of(buffer, round_, _TOSS)
+        learn_expected(same_state(buffer, offsets), arms, rewards, stream)
+
+    def work(*arguments: Any) -> int:
+        return _ROUND * len(arguments[3]) + len(arguments[0]) // 20
+
+    @compiled_for(state_class, stamp, work, plain)
+    def expect(buffer: Array, offsets: Array, round_: int, arms: Array, rewards: Array) -> None:
+        state = state_of(state_class, buffer, offsets)
+        learn_expected(state, arms, rewards, stream_of(buffer, round_, _TOSS))
+
+    return expect

@@ -10,7 +10,7 @@ from numba.core import types
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 
-from lsdt.kernel.drivers import RULES, count_ask, learn, score_arm, select_arm
+from lsdt.kernel.drivers import RULES, count_ask, learn, learn_expected, score_arm, select_arm
 from lsdt.kernel.random import high_word
 from lsdt.kernel.state import ARRAYS, ELEMENTS, declared_fields, field_kinds, state_of, view_of
 
@@ -136,6 +136,11 @@ def _compiled_learn(state: Any, arm: Any, reward: Any, stream: Any) -> Callable[
 @overload(count_ask, jit_options=_MERGED, strict=False)
 def _compiled_count(state: Any, arm: Any, allowed: Any, stream: Any) -> Callable[..., None] | None:
     return RULES[state.instance_class].asked
+
+
+@overload(learn_expected, jit_options=_MERGED, strict=False)
+def _compiled_expect(state: Any, arms: Any, rewards: Any, stream: Any) -> Callable[..., None] | None:
+    return RULES[state.instance_class].expect
 
 
 @overload(score_arm, jit_options=_MERGED, strict=False)

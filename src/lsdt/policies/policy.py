@@ -100,11 +100,27 @@ class Player:
 
     def teach_one(self, packed: Packed, number: int, purpose: int, arm: int, reward: float) -> None:
         """Teach a state of this policy one reward."""
-        if self._one is None:  # new arrays for every reward would cost more than learning it
+        numbers, arms, rewards = self._row_of_one(number, arm, reward)
+        self.entries.teach(*packed, numbers, purpose, arms, rewards)
+
+    def expect(self, packed: Packed, numbers: Array, arms: Array, rewards: Array) -> None:
+        """Let a state that runs ahead learn what stands in for the rewards of pending decisions."""
+        if self.entries.expect is None:
+            self.entries.teach(*packed, numbers, _TOSS, arms, rewards)
+        elif len(arms):
+            self.entries.expect(*packed, int(numbers[-1]), arms, rewards)
+
+    def expect_one(self, packed: Packed, number: int, arm: int, reward: float) -> None:
+        """Let a state that runs ahead learn what stands in for the reward of one more decision."""
+        self.expect(packed, *self._row_of_one(number, arm, reward))
+
+    def _row_of_one(self, number: int, arm: int, reward: float) -> tuple[Array, Array, Array]:
+        """Return one decision as arrays; new ones for every reward would cost more than learning it."""
+        if self._one is None:
             self._one = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1)
         numbers, arms, rewards = self._one
         numbers[0], arms[0], rewards[0] = number, arm, reward
-        self.entries.teach(*packed, numbers, purpose, arms, rewards)
+        return self._one
 
     def copy(self) -> Player:
         """Return an independent player that continues from here."""

@@ -49,6 +49,7 @@ _ARGUMENTS = {
     "select": "state, allowed, stream",
     "update": "state, arm, reward, stream",
     "asked": "state, arm, allowed, stream",
+    "expect": "state, arms, rewards, stream",
     "score": "state, arm",
     "fill": "state, counts, sums",
     "remark": "state",
@@ -106,7 +107,7 @@ def _check_declaration(declared: Specification) -> None:
             raise InvalidInput(f"{why} a field {name!r}; the state has {', '.join(fields)}")
     for name, arguments in _ARGUMENTS.items():
         function = getattr(declared, name)
-        if function is None and name in ("asked", "score", "fill", "remark"):
+        if function is None and name in ("asked", "expect", "score", "fill", "remark"):
             continue
         if not callable(function):
             raise InvalidInput(f"{name} must be a function, {name}({arguments}); got {function!r}")

@@ -123,6 +123,10 @@ class Specification:
         and a stream that yields the same numbers. An agent that is restored from a log calls it for every
         ask in the log, without `select`. With decisions pending, an agent chooses on a copy of the state
         that runs ahead, and counts the ask in both: `arm` is then not always what `select` says of `state`.
+    expect : callable, optional
+        ``expect(state, arms, rewards, stream)``: learns what stands in for the rewards of pending decisions,
+        on the copy of the state that runs ahead, for policies whose `update` does more than the next few
+        choices need. By default, `update` learns each of them.
     score : callable, optional
         ``score(state, arm) -> float``: its score of an arm, such as an index, for people to look at.
     score_name : str
@@ -169,6 +173,7 @@ class Specification:
     needs: frozenset[str] = frozenset()
     offline: str = ""
     asked: Callable[[Any, int, Any, Any], None] | None = None
+    expect: Callable[[Any, Any, Any, Any], None] | None = None
     score: Callable[[Any, int], float] | None = None
     score_name: str = "mean"
     randomised: bool = False
@@ -237,7 +242,8 @@ class Specification:
 
     def entries(self) -> Entries:
         """Return the compiled functions that run it."""
-        define_rule(self.state, self.select, self.update, self.score or _no_score, self.asked)
+        score = self.score or _no_score
+        define_rule(self.state, self.select, self.update, score, self.asked, self.expect)
         return entries_of(self.state)
 
     def _repr_html_(self) -> str:

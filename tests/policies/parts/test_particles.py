@@ -16,7 +16,15 @@ from lsdt.policies.parts.mean_draws import relations_of
 from lsdt.policies.parts.particle_draws import new_particles
 from lsdt.policies.parts.particle_moves import put_fits, rejuvenate
 from lsdt.policies.parts.particle_sweeps import sweep_chains
-from lsdt.policies.parts.particles import CARRIED, FLAT, LEARNED, put_all, resample, weigh
+from lsdt.policies.parts.particles import (
+    CARRIED,
+    FLAT,
+    LEARNED,
+    put_all,
+    put_all_best,
+    resample,
+    weigh,
+)
 from lsdt.policies.parts.tallies import add_reward, new_tallies
 from naive.policies_posterior import best_mixture
 from side_by_side import random_problem
@@ -65,7 +73,7 @@ def test_relations_hold_before_and_after_moves(complete, family):
         for arm in rng.integers(0, len(found.arms), 8).tolist():
             reward = float(rng.random() < 0.5)
             add_reward(tallies, arm, reward)
-            weigh(particles, arm, reward)
+            weigh(particles, arm, reward, 1)
         rejuvenate(particles, tallies, 20_000, new_stream(number))
         assert_relations_hold(particles)
         assert not np.array_equal(before, particles.x)
@@ -134,7 +142,7 @@ def test_the_posterior_of_three_arms(case, family):
     stream = new_stream(4)
     for arm, reward in REWARDS:
         add_reward(tallies, arm, reward)
-        weigh(particles, arm, reward)
+        weigh(particles, arm, reward, 1)
         resample(particles, np.zeros(3, np.int64), stream)
         rejuvenate(particles, tallies, 200_000, stream)
     best, gaps = exact_posterior(near, far, ranges, family, particles.width, np.random.default_rng(5))
@@ -216,15 +224,20 @@ def clustered_problem(seed):
     return lsdt.from_means(means, 0.1).reveal(0.5, 0.5, seed=seed)
 
 
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize(
+    "rewards", [REWARDS, [(0, 0.5), (1, 0.2), (2, 0.7), (0, 0.9)]], ids=["coins", "shares"]
+)
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
-def test_all_rewards_at_once_weigh_as_one_by_one(family):
+def test_all_rewards_at_once_weigh_as_one_by_one(family, rewards, times):
     side = lsdt.SideInformation(3, *CASES["a link"][:2], epsilon=0.3)
     particles, _ = particles_of(side, family)
     tallies = new_tallies(3)
     tallies = type(tallies)(tallies.counts.astype(np.int64), *(array.copy() for array in tallies[1:]))
-    for arm, reward in REWARDS:
-        add_reward(tallies, arm, reward)
-        weigh(particles, arm, reward)
+    for arm, reward in rewards:
+        for _ in range(times):
+            add_reward(tallies, arm, reward)
+        weigh(particles, arm, reward, times)
     fits = np.empty(particles.size)
     put_fits(particles, tallies, fits)
     fits -= fits[0]
@@ -237,8 +250,8 @@ def test_levels_of_blocks_that_nothing_ties_together():
     particles, _ = particles_of(side, "gaussian", 0.5)
     assert particles.kind == LEARNED
     for reward in (1.0, 2.0, 3.0):
-        weigh(particles, 0, reward)
-    weigh(particles, 2, 0.5)
+        weigh(particles, 0, reward, 1)
+    weigh(particles, 2, 0.5, 1)
     put_all(particles)
     middle, spread = particles.spread
     assert spread > 0.0
@@ -284,6 +297,62 @@ def test_resampling_keeps_the_mean_of_every_weight():
     error = np.sqrt(np.maximum(squares / n_runs - mean**2, 1e-12) / n_runs)
     # A ratio of two unbiased sums is biased by 1 / size at most, about.
     assert (np.abs(mean - expected) < 4.0 * error + 0.5 / particles.size).all()
+
+
+def blocks_with_rewards():
+    """Particles of four blocks, one of which may have no candidates, that have learned some rewards."""
+    side = lsdt.SideInformation(8, similar=[(0, 1), (2, 3), (3, 4), (5, 6)], epsilon=0.2)
+    particles, found = particles_of(side, "gaussian")
+    tallies, rng = new_tallies(len(found.arms)), np.random.default_rng(3)
+    tallies = type(tallies)(tallies.counts.astype(np.int64), *(array.copy() for array in tallies[1:]))
+    for arm in rng.integers(0, len(found.arms), 12).tolist():
+        reward = float(rng.normal())
+        add_reward(tallies, arm, reward)
+        weigh(particles, arm, reward, 1)
+        rejuvenate(particles, tallies, 3_000, new_stream(arm))
+    assert len(particles.rewards) == 4
+    return particles, tallies
+
+
+def rows_of(particles):
+    """All that belongs to each particle but its weight, as bytes."""
+    parts = [particles.x.reshape(particles.size, -1), particles.best[:, None]]
+    for name in ("told", "noise", "level", "top", "peak"):
+        parts.append(getattr(particles, name).reshape(-1, particles.size).T)
+    return [np.concatenate([part[at] for part in parts]).tobytes() for at in range(particles.size)]
+
+
+def test_the_best_arms_are_kept_up_to_date_with_the_same_bits_by_both_bodies():
+    particles, tallies = blocks_with_rewards()
+    for stream in range(5):
+        rejuvenate(particles, tallies, 3_000, new_stream(stream))
+        weigh(particles, 0, 0.5, 1)
+        means = means_of(particles)[:, : particles.n_candidates]
+        best, x = particles.best.copy(), particles.x.reshape(particles.size, -1)
+        assert (means[np.arange(particles.size), best] == means.max(axis=1)).all()
+        for block in range(len(particles.rewards)):
+            own = particles.block[: particles.n_candidates] == block
+            peak = np.where(own, x[:, : particles.n_candidates], -np.inf).max(axis=1)
+            assert np.array_equal(particles.peak.reshape(-1, particles.size)[block], peak)
+        for body in (put_all_best.plain, put_all_best.py_func):
+            particles.best[:] = -1
+            body(particles)
+            assert np.array_equal(particles.best, best)
+
+
+def test_a_particle_that_is_kept_stays_where_it_is_and_copies_are_whole():
+    particles, _ = blocks_with_rewards()
+    before, weight = rows_of(particles), particles.weight.copy()
+    resample(particles, np.zeros(particles.n_candidates, np.int64), new_stream(1))
+    after = rows_of(particles)
+    assert set(after) < set(before)
+    assert all(row == was or was not in after for row, was in zip(after, before, strict=True))
+    assert len(set(weight)) > 10
+    source = {row: at for at, row in enumerate(before)}
+    roots = np.sqrt(weight[[source[row] for row in after]])
+    for arm in np.unique(particles.best):  # copies of an arm weigh in proportion to the root of the original
+        own = particles.best == arm
+        assert particles.weight[own] / roots[own] == pytest.approx((particles.weight[own] / roots[own])[0])
 
 
 def test_the_least_ratio_against_a_grid():

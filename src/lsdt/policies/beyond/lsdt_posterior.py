@@ -33,6 +33,7 @@ from lsdt.kernel import (
     BERNOULLI,
     FAMILIES,
     Array,
+    add_multiple,
     compiled,
     inlined,
     nearest_multiple,
@@ -46,9 +47,10 @@ from lsdt.policies.parts.closure_tangents import (
     ClosureCosts,
     fill_costs,
     find_least,
-    learn_reward,
+    learn_rewards,
     least_bounds,
     least_of_all,
+    left_open,
     new_costs,
 )
 from lsdt.policies.parts.information_ratio import least_ratio
@@ -81,6 +83,7 @@ _CREDIT = 1_500  # visits to relations a round: some five microseconds of moves
 _FEWEST = 0.5  # the share of particles of which fewer are effective before they are resampled
 _GOLDEN = 0.6180339887498949  # multiples of it are as even as can be, so mixtures need no coin
 _FINEST = 2.0**-36  # costs are rounded to this, so that equal ones tie whatever the course of the solver
+_LEFT_OPEN = 0.1  # of a cost: smaller ones need many times as many solutions, and won nothing
 _VISITS_OF_FILL = 300  # for each particle in every stage, where many rewards are learned at once
 _SEED = 23  # any: the same tallies give the same state
 
@@ -123,7 +126,7 @@ def guard_of(particles: Particles, is_seen: bool) -> float:
 
 @compiled
 def put_excess(state: LsdtPosteriorState) -> None:
-    """Update e: exactly for arms that rules 1 and 3 may concern, by a lower bound for others."""
+    """Update e by lower bounds, which are close for arms that rules 1 and 3 may concern (`_LEFT_OPEN`)."""
     costs, excess, n_arms, particles = state.costs, state.excess, len(state.excess), state.particles
     lowest, known, counts, bound = least_of_all(costs), costs.known, costs.tallies.counts, costs.bound
     least_bounds(costs.family, costs.rows.floor, costs.point, costs.cost, costs.slope, 0, n_arms, bound)
@@ -138,7 +141,7 @@ def put_excess(state: LsdtPosteriorState) -> None:
             is_rare = 0.0 < weight[arm] < _FLOOR * whole
             guard = guard_of(particles, False)
             late = bound[arm] - lowest + guard + safe_log(max(float(counts[arm]), 1.0))
-            if is_rare or late < log_total:
+            if (is_rare or late < log_total) and left_open(costs, arm) > _LEFT_OPEN:
                 find_least(costs, arm)
         cost = costs.least[arm] if known[arm] == 1 else bound[arm]
         excess[arm] = max(nearest_multiple(cost - lowest, _FINEST), 0.0) if cost < math.inf else math.inf
@@ -157,6 +160,24 @@ def arm_to_guard(state: LsdtPosteriorState, weight: Array, allowed: Allowed) -> 
         if best < 0 or value < lowest or (value == lowest and counts[arm] < counts[best]):
             best, lowest = arm, value
     return best, lowest
+
+
+# ---------------------------------------------------------------- what rewards change
+
+
+@inlined
+def count_rewards(state: LsdtPosteriorState, arm: int, reward: float, times: int) -> None:
+    """Count a reward so many times, and weigh particles by it."""
+    state.total[0] += times
+    learn_rewards(state.costs, arm, reward, times)
+    if state.particles.size > 0:
+        weigh(state.particles, arm, reward, times)
+
+
+@inlined
+def has_few(particles: Particles) -> bool:
+    """Say whether few particles have most of the weight."""
+    return particles.size > 0 and effective_size(particles) < _FEWEST * particles.size
 
 
 # ---------------------------------------------------------------- what the particles say
@@ -196,20 +217,18 @@ def put_weights(state: LsdtPosteriorState, allowed: Allowed, weight: Array) -> f
 @compiled
 def put_table(state: LsdtPosteriorState, allowed: Allowed, group: Array, table: Array) -> None:
     """Add the weighted means of all arms to the row of the best arm of each particle."""
-    particles, n_arms, n_blocks = state.particles, len(state.excess), len(state.particles.rewards)
-    x, level, block = particles.x, particles.level, particles.block
+    particles, n_blocks, block = state.particles, len(state.particles.rewards), state.particles.block
+    x, level, size = particles.x, particles.level, particles.size
     levels = np.zeros((len(table), n_blocks))
-    for number in range(particles.size):
+    for number in range(size):
         row, weight = group[best_of(particles, number, allowed)], particles.weight[number]
         if row < 0 or weight == 0.0:
             continue
-        begin = number * len(block)
-        for arm in range(n_arms):
-            table[row, arm] += weight * x[begin + arm]
+        add_multiple(table, row, x, number * len(block), weight)
         for which in range(n_blocks):
-            levels[row, which] += weight * level[which * particles.size + number]
+            levels[row, which] += weight * level[which * size + number]
     for row in range(len(table)):
-        for arm in range(n_arms):
+        for arm in range(table.shape[1]):
             table[row, arm] += levels[row, block[arm]]
 
 
@@ -232,12 +251,12 @@ def lift_chances(chance: Array, table: Array, best: Array, leader: int, lift: fl
 @compiled
 def floor_chances(state: LsdtPosteriorState, chance: Array, best: Array) -> None:
     """Raise chances to their floors (rule 1)."""
-    whole, total = 0.0, 0.0
+    whole, total, likely = 0.0, 0.0, np.empty(len(state.excess))
     for arm in range(len(state.excess)):
-        if state.refuted[arm] == 0:
-            whole += safe_exp(-state.excess[arm])
+        likely[arm] = safe_exp(-state.excess[arm])
+        whole += likely[arm] if state.refuted[arm] == 0 else 0.0
     for row in range(len(chance)):
-        chance[row] = max(chance[row], min(_FLOOR, safe_exp(-state.excess[best[row]]) / whole))
+        chance[row] = max(chance[row], min(_FLOOR, likely[best[row]] / whole))
         total += chance[row]
     for row in range(len(chance)):
         chance[row] /= total
@@ -258,16 +277,17 @@ def arm_of_posterior(state: LsdtPosteriorState, allowed: Allowed, weight: Array,
     table = np.zeros((n_rows, n_arms))
     put_table(state, allowed, group, table)
     for row in range(n_rows):
+        whole_row = weight[best[row]]
         for arm in range(n_arms):
-            table[row, arm] /= weight[best[row]]
+            table[row, arm] /= whole_row
     floor_chances(state, chance, best)
-    leader, highest = -1, -math.inf
+    leader, mean = -1, np.zeros(n_arms)
+    for row in range(n_rows):
+        for arm in range(n_arms):
+            mean[arm] += chance[row] * table[row, arm]
     for arm in range(n_arms):
-        mean = 0.0
-        for row in range(n_rows):
-            mean += chance[row] * table[row, arm]
-        if is_allowed(allowed, arm) and (leader < 0 or mean > highest):
-            leader, highest = arm, mean
+        if is_allowed(allowed, arm) and (leader < 0 or mean[arm] > mean[leader]):
+            leader = arm
     guarded, value = arm_to_guard(state, weight, allowed)
     if value < safe_log(max(float(state.total[0]), 1.0)) and counts[guarded] < counts[leader]:
         return guarded
@@ -289,14 +309,27 @@ def select(state: LsdtPosteriorState, allowed: Allowed, stream: Array) -> int:
 
 def update(state: LsdtPosteriorState, arm: int, reward: float, stream: Array) -> None:
     """Weigh particles by the reward, resample and move them, and update the costs."""
-    state.total[0] += 1
-    learn_reward(state.costs, arm, reward)
-    if state.particles.size > 0:
-        weigh(state.particles, arm, reward)
+    count_rewards(state, arm, reward, 1)
     put_excess(state)
+    if has_few(state.particles):
+        resample(state.particles, state.refuted, stream)
     if state.particles.size > 0:
-        if effective_size(state.particles) < _FEWEST * state.particles.size:
-            resample(state.particles, state.refuted, stream)
+        rejuvenate(state.particles, state.costs.tallies, _CREDIT, stream)
+
+
+def expect(state: LsdtPosteriorState, arms: Array, rewards: Array, stream: Array) -> None:
+    """Learn what stands in for pending rewards, all of an arm at once; move particles if few are left."""
+    n_arms = len(state.excess)
+    times, sums = np.zeros(n_arms, np.int64), np.zeros(n_arms)
+    for number in range(len(arms)):
+        times[arms[number]] += 1
+        sums[arms[number]] += rewards[number]
+    for arm in range(n_arms):
+        if times[arm] > 0:
+            count_rewards(state, arm, sums[arm] / times[arm], times[arm])
+    put_excess(state)
+    if has_few(state.particles):
+        resample(state.particles, state.refuted, stream)
         rejuvenate(state.particles, state.costs.tallies, _CREDIT, stream)
 
 
@@ -365,6 +398,7 @@ SPECIFICATION = Specification(
     prepare=prepare,
     select=select,
     update=update,
+    expect=expect,
     parameters=(
         Number(
             "lift",

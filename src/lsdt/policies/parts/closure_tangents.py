@@ -45,7 +45,7 @@ from lsdt.policies.parts.gap_rows import (
     row_of,
     rows_of,
 )
-from lsdt.policies.parts.tallies import Tallies, add_reward, fill_tallies, new_tallies
+from lsdt.policies.parts.tallies import Tallies, add_rewards, fill_tallies, new_tallies
 
 if TYPE_CHECKING:
     from lsdt.candidates import MutualBounds
@@ -207,6 +207,17 @@ def least_bound(costs: ClosureCosts, arm: int) -> float:
 
 
 @inlined
+def left_open(costs: ClosureCosts, arm: int) -> float:
+    """Return how far the least cost of an arm may be above its bound: at tangent points costs are known."""
+    least = math.inf
+    for which in range(TANGENTS):
+        at = TANGENTS * arm + which
+        if costs.point[at] == costs.point[at]:
+            least = min(least, costs.cost[at])
+    return least - costs.bound[arm]
+
+
+@inlined
 def share_tangents(costs: ClosureCosts, arm: int) -> None:
     """Copy the tangents and the least cost of an arm to its equivalents."""
     equivalence_class, kind = costs.rows.equivalence_class, costs.rows.equivalence_class[arm]
@@ -343,14 +354,20 @@ def fill_costs(costs: ClosureCosts, counts: Array, sums: Array) -> None:
 @inlined
 def learn_reward(costs: ClosureCosts, arm: int, reward: float) -> None:
     """Count a reward, and update the costs that it changes."""
+    learn_rewards(costs, arm, reward, 1)
+
+
+@inlined
+def learn_rewards(costs: ClosureCosts, arm: int, reward: float, times: int) -> None:
+    """Count a reward so many times, and update the costs that this changes."""
     count, mean = costs.tallies.counts[arm], costs.tallies.means[arm]
-    add_reward(costs.tallies, arm, reward)
+    add_rewards(costs.tallies, arm, reward, times)
     change_terms(costs, arm, count, mean)
 
 
 @compiled
 def change_terms(costs: ClosureCosts, source: int, count: int, mean: float) -> None:
-    """Update the terms of an arm; `count` and `mean` are those before its last reward.
+    """Update the terms of an arm; `count` and `mean` are those before its last rewards.
 
     For coins, two divergences to the same point differ by what is the same for all points and one logarithm.
     """
@@ -365,7 +382,7 @@ def change_terms(costs: ClosureCosts, source: int, count: int, mean: float) -> N
         narrow_ends(
             costs.dominated_by, costs.dominated_from, costs.dominated_to, lower, upper, start, step, now
         )
-    reward, same = both * now - count * then, 0.0
+    more, reward, same = both - count, both * now - count * then, 0.0
     quick = family == BERNOULLI and count > 0
     if family == BERNOULLI:
         same = both * entropy(now) - count * entropy(then)
@@ -381,13 +398,13 @@ def change_terms(costs: ClosureCosts, source: int, count: int, mean: float) -> N
                 continue
             near = low if now < low else high
             if quick and 0.0 < near < 1.0 and ((now < near and then < low) or (now > near and then > high)):
-                # One logarithm: rewards of coins are 0 or 1.
+                # One logarithm, as rewards of coins are mostly 0 or 1.
                 if reward != 0.0:
                     cost[at] -= reward * safe_log(near)
-                if reward != 1.0:
-                    cost[at] -= (1.0 - reward) * safe_log1p(-near)
+                if reward != more:
+                    cost[at] -= (more - reward) * safe_log1p(-near)
                 cost[at] += same
-                slope[at] += (near - reward) / (near * (1.0 - near))
+                slope[at] += (more * near - reward) / (near * (1.0 - near))
                 continue
             cost[at] += term_cost(family, variance, both, now, low, high)
             slope[at] += term_slope(family, variance, both, now, low, high)

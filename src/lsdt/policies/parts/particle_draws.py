@@ -95,6 +95,7 @@ def new_particles(found: CandidateSet | None, family: int, variance: float, most
         rewards=np.zeros(n_blocks, np.int64),
         found=np.zeros(n_blocks),
         spread=np.array([middle, spread]),
+        peak=nothing.copy(),
         cursor=np.zeros(5, np.int64),
         block=block,
         relations=relations,
@@ -109,7 +110,7 @@ def _no_particles(family: int, variance: float, n_candidates: int) -> Particles:
     return Particles(
         *(0, n_candidates, family, variance, CARRIED, 1.0),
         *(nothing, nothing, none, none, nothing, nothing, nothing, none, nothing),
-        *(np.zeros(2), np.zeros(5, np.int64), none, relations),
+        *(np.zeros(2), nothing, np.zeros(5, np.int64), none, relations),
     )
 
 

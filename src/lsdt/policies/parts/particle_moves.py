@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.kernel import BERNOULLI, Array, compiled, inlined, normal, safe_exp, safe_log, safe_sqrt, uniform
+from lsdt.kernel import BERNOULLI, Array, compiled, normal, safe_exp, safe_log, safe_sqrt, uniform
 from lsdt.policies.parts.mean_draws_kernel import find_room, point_in
 from lsdt.policies.parts.particles import (
     CARRIED,
-    EDGE,
     LEARNED,
     Particles,
+    coin_density,
     level_given,
     level_prior,
     put_best,
@@ -34,13 +34,6 @@ _MOVE = 25  # visits that a move counts as by itself
 _MOST_TRIES = 30  # points of a slice: each halves what is left of it, or nearly
 _NEAR = 0.1  # how far a small shift takes a component, as a share of the box
 _OTHERS = 4  # arms that are no candidates move this many at a time, or a quarter of the candidates
-
-
-@inlined
-def coin_density(sum_: float, count: float, mean: float) -> float:
-    """Return the log-likelihood of rewards in [0, 1] with a mean."""
-    inside = min(max(mean, EDGE), 1.0 - EDGE)
-    return sum_ * safe_log(inside) + (count - sum_) * safe_log(1.0 - inside)
 
 
 @compiled

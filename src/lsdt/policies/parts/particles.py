@@ -46,10 +46,11 @@ class Particles(NamedTuple):
 
     ``x[p M + i]`` is the mean of arm i but for its level, ``weight[p]`` the likelihood but for a factor, and
     ``best[p]`` the best candidate. Of block b of particle p, at place ``b N + p`` of N particles, ``top`` is
-    the best candidate (any where it has none), ``told`` the sum of its rewards less the means of x, ``noise``
-    a normal number, and ``level`` the level that follows from both. ``rewards`` counts the rewards of each
-    block, ``found`` is its level as estimated by all particles, and ``spread`` holds mean and variance of
-    levels among blocks. `cursor` says which particle and which arm moves next (`particle_moves`).
+    the best candidate and ``peak`` its mean in x (minus infinity where the block has none), ``told`` the sum
+    of its rewards less the means of x, ``noise`` a normal number, and ``level`` the level that follows from
+    both. ``rewards`` counts the rewards of each block, ``found`` is its level as estimated by all particles,
+    and ``spread`` holds mean and variance of levels among blocks. `cursor` says which particle and which arm
+    moves next (`particle_moves`).
     """
 
     size: Whole
@@ -68,6 +69,7 @@ class Particles(NamedTuple):
     rewards: Wholes
     found: Reals
     spread: Reals
+    peak: Reals
     cursor: Wholes
     block: FixedWholes
     relations: DrawnRelations
@@ -109,27 +111,44 @@ def put_levels(particles: Particles, block: int) -> None:
 def put_top(particles: Particles, number: int) -> None:
     """Find the best candidate of every block of a particle."""
     n_blocks, block, x, top = len(particles.rewards), particles.block, particles.x, particles.top
-    begin, size = number * len(block), particles.size
+    begin, size, peak = number * len(block), particles.size, particles.peak
     for which in range(n_blocks):
-        top[which * size + number] = 0
+        top[which * size + number], peak[which * size + number] = 0, -math.inf
     for arm in range(particles.n_candidates):
         at = block[arm] * size + number
-        if block[top[at]] != block[arm] or x[begin + arm] > x[begin + top[at]]:
-            top[at] = arm
+        if x[begin + arm] > peak[at]:
+            top[at], peak[at] = arm, x[begin + arm]
 
 
 @compiled
 def put_best(particles: Particles, number: int) -> None:
     """Find the best candidate of a particle from those of its blocks."""
-    n_blocks, x, top, level = len(particles.rewards), particles.x, particles.top, particles.level
-    begin, best, most = number * len(particles.block), 0, -math.inf
-    for which in range(n_blocks):
+    top, peak, level, best, most = particles.top, particles.peak, particles.level, 0, -math.inf
+    for which in range(len(particles.rewards)):
         at = which * particles.size + number
-        arm = top[at]
-        mean = x[begin + arm] + level[at]
-        if particles.block[arm] == which and mean > most:  # else the block has no candidates
-            best, most = arm, mean
+        if peak[at] + level[at] > most:
+            best, most = top[at], peak[at] + level[at]
     particles.best[number] = best
+
+
+def _put_all_best_plain(particles: Particles) -> None:
+    shape = len(particles.rewards), particles.size
+    highest = (particles.peak + particles.level).reshape(shape).argmax(axis=0)
+    particles.best[:] = particles.top.reshape(shape)[highest, np.arange(particles.size)]
+
+
+@partial(compiled, plain=_put_all_best_plain)
+def put_all_best(particles: Particles) -> None:
+    """Find the best candidate of every particle."""
+    size, top, peak, level = particles.size, particles.top, particles.peak, particles.level
+    best, most = particles.best, np.full(size, -math.inf)
+    for which in range(len(particles.rewards)):
+        first = np.uint64(which * size)
+        for number in range(np.uint64(size)):
+            mean = peak[first + number] + level[first + number]
+            is_higher = mean > most[number]
+            best[number] = top[first + number] if is_higher else best[number]
+            most[number] = mean if is_higher else most[number]
 
 
 def _size(particles: Particles) -> int:
@@ -144,12 +163,19 @@ def put_all(particles: Particles) -> None:
         put_levels(particles, block)
     for number in range(particles.size):
         put_top(particles, number)
-        put_best(particles, number)
+    put_all_best(particles)
+
+
+@inlined
+def coin_density(sum_: float, count: float, mean: float) -> float:
+    """Return the log-likelihood of rewards in [0, 1] with a mean."""
+    inside = min(max(mean, EDGE), 1.0 - EDGE)
+    return sum_ * safe_log(inside) + (count - sum_) * safe_log(1.0 - inside)
 
 
 @compiled
-def weigh(particles: Particles, arm: int, reward: float) -> None:
-    """Multiply weights by how likely each particle thinks this reward; levels learn from it."""
+def weigh(particles: Particles, arm: int, reward: float, times: int) -> None:
+    """Multiply weights by how likely each particle thinks so many rewards; levels learn from them."""
     n_arms, n_blocks, block = len(particles.block), len(particles.rewards), particles.block[arm]
     x, weight, told, n = particles.x, particles.weight, particles.told, particles.rewards[block]
     variance, is_coin, is_carried = (
@@ -157,6 +183,7 @@ def weigh(particles: Particles, arm: int, reward: float) -> None:
         particles.family == BERNOULLI,
         particles.kind == CARRIED,
     )
+    is_one = times == 1 and (reward == 0.0 or reward == 1.0)
     mean, precision = level_prior(particles)
     cost, least = np.zeros(particles.size), math.inf
     for number in range(particles.size):
@@ -165,23 +192,25 @@ def weigh(particles: Particles, arm: int, reward: float) -> None:
         if not is_carried:
             level, known = level_given(told[at], n, variance, mean, precision)
             expected += level
-            told[at] += reward - drawn
-        if is_coin:
+            told[at] += times * (reward - drawn)
+        if is_coin and is_one:
             likely = min(max(expected, EDGE), 1.0 - EDGE)
-            weight[number] *= reward * likely + (1.0 - reward) * (1.0 - likely)
+            weight[number] *= likely if reward == 1.0 else 1.0 - likely
+        elif is_coin:
+            cost[number] = -coin_density(times * reward, times, expected)
         elif known > 0.0:
             away = reward - expected
-            cost[number] = 0.5 * away * away / (variance + 1.0 / known)
-            if weight[number] > 0.0:
-                least = min(least, cost[number])
+            cost[number] = 0.5 * away * away / (variance / times + 1.0 / known)
+        if weight[number] > 0.0:
+            least = min(least, cost[number])
     most = 0.0
     for number in range(particles.size):
-        if not is_coin and least < math.inf:  # less the least, so that an outlier leaves weights
+        if not (is_coin and is_one) and least < math.inf:  # less the least, so that an outlier leaves weights
             weight[number] *= safe_exp(least - cost[number])
         most = max(most, weight[number])
     for number in range(particles.size):
         weight[number] = weight[number] / most if most > 0.0 else 1.0
-    particles.rewards[block] = n + 1
+    particles.rewards[block] = n + times
     if is_carried:
         return
     put_levels(particles, block)
@@ -195,8 +224,7 @@ def weigh(particles: Particles, arm: int, reward: float) -> None:
         learn_spread(particles)
         for which in range(n_blocks):
             put_levels(particles, which)
-    for number in range(particles.size):
-        put_best(particles, number)
+    put_all_best(particles)
 
 
 @compiled
@@ -291,49 +319,58 @@ def share_copies(roots: Array, refuted: Array, size: int, copies: Array) -> None
 
 
 @compiled
+def copy_particle(particles: Particles, source: int, target: int) -> None:
+    """Put a copy of a particle in the place of another."""
+    n_arms, x, size = len(particles.block), particles.x, particles.size
+    for arm in range(n_arms):
+        x[target * n_arms + arm] = x[source * n_arms + arm]
+    for block in range(len(particles.rewards)):
+        here, there = block * size + target, block * size + source
+        particles.told[here], particles.noise[here] = particles.told[there], particles.noise[there]
+        particles.level[here], particles.top[here] = particles.level[there], particles.top[there]
+        particles.peak[here] = particles.peak[there]
+    particles.best[target], particles.weight[target] = particles.best[source], particles.weight[source]
+
+
+@compiled
 def resample(particles: Particles, refuted: Array, stream: Array) -> None:
     """Replace particles by copies, drawn within strata in proportion to the roots of their weights.
 
     Arms that are marked in `refuted` need not keep any.
     """
-    size, n_arms, n_blocks = particles.size, len(particles.block), len(particles.rewards)
-    weight, best = particles.weight, particles.best
-    roots, copies = np.zeros(particles.n_candidates), np.zeros(particles.n_candidates, np.int64)
+    size, weight, best, n_arms = particles.size, particles.weight, particles.best, particles.n_candidates
+    roots, copies = np.zeros(n_arms), np.zeros(n_arms, np.int64)
     for number in range(size):
         roots[best[number]] += safe_sqrt(weight[number])
     share_copies(roots, refuted, size, copies)
-    chosen, weights, n_chosen = np.zeros(size, np.int64), np.zeros(size), 0
-    for arm in range(particles.n_candidates):
-        if copies[arm] == 0:
-            continue
-        step, upto, done, last = roots[arm] / copies[arm], 0.0, 0, -1
-        point = uniform(stream) * step
-        for number in range(size):
-            if best[number] == arm and weight[number] > 0.0:
-                last, root = number, safe_sqrt(weight[number])
-                upto += root
-                while done < copies[arm] and point < upto:
-                    chosen[n_chosen], weights[n_chosen] = number, root * step
-                    n_chosen, done, point = n_chosen + 1, done + 1, point + step
-        while done < copies[arm]:  # rounding may have left the last one out
-            chosen[n_chosen], weights[n_chosen] = last, safe_sqrt(weight[last]) * step
-            n_chosen, done = n_chosen + 1, done + 1
-    x, told, noise, level = (
-        particles.x.copy(),
-        particles.told.copy(),
-        particles.noise.copy(),
-        particles.level.copy(),
-    )
-    top, arms, most = particles.top.copy(), best.copy(), 0.0
+    step, point, upto = np.zeros(n_arms), np.zeros(n_arms), np.zeros(n_arms)
+    last = np.full(n_arms, -1)
+    for arm in range(n_arms):
+        if copies[arm] > 0:
+            step[arm] = roots[arm] / copies[arm]
+            point[arm] = uniform(stream) * step[arm]
+    times, most = np.zeros(size, np.int64), 0.0
     for number in range(size):
-        source = chosen[number]
-        for arm in range(n_arms):
-            particles.x[number * n_arms + arm] = x[source * n_arms + arm]
-        for block in range(n_blocks):
-            here, there = block * size + number, block * size + source
-            particles.told[here], particles.noise[here] = told[there], noise[there]
-            particles.level[here], particles.top[here] = level[there], top[there]
-        best[number] = arms[source]
-        most = max(most, weights[number])
+        arm = best[number]
+        if copies[arm] > 0 and weight[number] > 0.0:
+            root = safe_sqrt(weight[number])
+            upto[arm] += root
+            last[arm] = number
+            weight[number] = root * step[arm]
+            while copies[arm] > 0 and point[arm] < upto[arm]:
+                times[number] += 1
+                copies[arm] -= 1
+                point[arm] += step[arm]
+    for arm in range(n_arms):  # rounding may have left the last one out
+        if copies[arm] > 0:
+            times[last[arm]] += copies[arm]
+    free = 0
+    for number in range(size):  # one copy stays where it is, the others go where none stays
+        for _ in range(times[number] - 1):
+            while times[free] > 0:
+                free += 1
+            copy_particle(particles, number, free)
+            times[free] = 1
+        most = max(most, weight[number] if times[number] > 0 else 0.0)
     for number in range(size):
-        weight[number] = weights[number] / most
+        weight[number] /= most

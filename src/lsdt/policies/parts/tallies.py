@@ -30,8 +30,14 @@ def new_tallies(n_arms: int) -> Tallies:
 @inlined
 def add_reward(tallies: Tallies, arm: int, reward: float) -> None:
     """Count a reward. Means are sums over counts, so that equal rewards in any order tie exactly."""
-    tallies.counts[arm] += 1
-    tallies.sums[arm] += reward
+    add_rewards(tallies, arm, reward, 1)
+
+
+@inlined
+def add_rewards(tallies: Tallies, arm: int, reward: float, times: int) -> None:
+    """Count a reward so many times."""
+    tallies.counts[arm] += times
+    tallies.sums[arm] += times * reward
     tallies.means[arm] = tallies.sums[arm] / tallies.counts[arm]
 
 
