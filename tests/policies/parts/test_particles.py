@@ -176,6 +176,25 @@ def test_the_posterior_of_three_arms_that_start_with_rewards(case, model):
     assert weight @ (x - x[:, [0]]) == pytest.approx(gaps, abs=0.063)
 
 
+def test_components_trade_places_where_there_is_no_room_to_move():
+    """Three groups of three arms fill the box, so none can go elsewhere: a trade brings the middle one up.
+
+    Its two ends succeed in 9 of 10 tries and the other ends in 3, so the rewards are less likely by a factor
+    of more than a thousand where it is not on top.
+    """
+    means = np.array([0.02, 0.14, 0.26, 0.42, 0.5, 0.58, 0.74, 0.86, 0.98])
+    particles, found = particles_of(lsdt.from_means(means, 0.15), "bernoulli")
+    assert found.arms.tolist() == [0, 2, 3, 5, 6, 8]
+    members = np.concatenate([found.arms, np.setdiff1d(np.arange(9), found.arms)])
+    particles.x[:] = np.tile(means[members], particles.size)
+    middle, counts = np.isin(found.arms, [3, 5]), np.full(6, 10)
+    sums = np.where(middle, 9.0, 3.0)
+    tallies = new_tallies(6)._replace(counts=counts, sums=sums, means=sums / counts)
+    rejuvenate(particles, tallies, 2_000_000, new_stream(1))
+    assert_relations_hold(particles)
+    assert middle[particles.best].mean() > 0.99
+
+
 @pytest.mark.parametrize("repairs", [True, False])
 @pytest.mark.parametrize("jumps", [True, False])
 def test_sweeps_of_both_bodies_have_the_same_bits(jumps, repairs):

@@ -2,9 +2,10 @@
 
 Copies of one particle are alike until they move. In every round a few arms of a few particles are moved, as
 many as a fixed number of visits to relations allows, where the last round stopped. One arm moves within what
-relations leave for it, by slice sampling: no step size has to be tuned. After the arms of a particle, one of
-its components is turned over, put elsewhere or shifted a little, by Metropolis' rule. Levels are integrated
-out, as in the weights, which moves leave alone.
+relations leave for it, by slice sampling: no step size has to be tuned. After the arms of a particle, each of
+its components is turned over, put elsewhere, shifted a little or traded for another one, by Metropolis' rule.
+Where levels are learned, one component is turned over. Levels are integrated out, as in the weights, which
+moves leave alone.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _MOVE = 25  # visits that a move counts as by itself
 _MOST_TRIES = 30  # points of a slice: each halves what is left of it, or nearly
 _NEAR = 0.1  # how far a small shift takes a component, as a share of the box
+_TRADES = 0.5  # the share of moves of components in which two trade places; not tuned
 _OTHERS = 4  # arms that are no candidates move this many at a time, or a quarter of the candidates
 
 
@@ -120,37 +122,66 @@ def put_fits(particles: Particles, tallies: Tallies, fits: Array) -> None:
 
 
 @compiled
-def move_component(
-    particles: Particles, tallies: Tallies, number: int, which: int, y: Array, stream: Array
-) -> int:
-    """Turn a component of a particle over, put it elsewhere, or shift it a little; return the visits."""
-    relations, n_arms = particles.relations, len(particles.block)
-    component, width = relations.component, particles.width
-    x = particles.x[number * n_arms : (number + 1) * n_arms]
-    low, high, block = math.inf, -math.inf, 0
-    for arm in range(n_arms):
-        if component[arm] == which:
-            low, high, block = min(low, x[arm]), max(high, x[arm]), particles.block[arm]
+def propose(
+    particles: Particles, which: int, low: Array, high: Array, begin: Array, goes: Array, stream: Array
+) -> None:
+    """Propose where a component goes: over, elsewhere, a little off, or to the place of another one.
+
+    Components have the ends `low` and `high`. Those with ``goes[c] != 0`` move to `begin`, turned over where
+    it is -1. When two trade places, those between them move as well, so that the distances of neighbours
+    stay: no component could get past another one where little room is left. Each of these moves is as likely
+    as the one that undoes it.
+    """
+    width, can_turn, n_components = particles.width, particles.relations.turns, len(low)
+    trades = particles.kind != LEARNED and n_components > 1 and uniform(stream) < _TRADES
     kind, turns, shift = uniform(stream), True, 0.0
+    if trades:
+        other = (which + 1 + int(uniform(stream) * (n_components - 1))) % n_components
+        first, last = min(low[which], low[other]), max(high[which], high[other])
+        for each in range(n_components):
+            if first <= 0.5 * (low[each] + high[each]) <= last:
+                begin[each] = first + (last - high[each])
+                goes[each] = -1 if kind < 0.5 and can_turn[each] == 1 else 1
+        return
     if kind >= 1.0 / 3.0 and particles.kind != LEARNED:
         turns = kind < 2.0 / 3.0 and uniform(stream) < 0.5
         shift = (uniform(stream) - 0.5) * _NEAR * width
         if kind < 2.0 / 3.0:
-            shift = uniform(stream) * (width - (high - low)) - low
-    turns = turns and relations.turns[which] == 1
+            shift = uniform(stream) * (width - (high[which] - low[which])) - low[which]
+    begin[which] = low[which] + shift
+    goes[which] = -1 if turns and can_turn[which] == 1 else 1
+
+
+@compiled
+def move_component(
+    particles: Particles, tallies: Tallies, number: int, which: int, y: Array, stream: Array
+) -> int:
+    """Move a component of a particle as proposed, if relations and rewards allow; return the visits."""
+    relations, n_arms = particles.relations, len(particles.block)
+    component, n_components = relations.component, len(relations.turns)
+    x = particles.x[number * n_arms : (number + 1) * n_arms]
+    low, high, block = np.full(n_components, math.inf), np.full(n_components, -math.inf), 0
+    for arm in range(n_arms):
+        here = component[arm]
+        low[here], high[here] = min(low[here], x[arm]), max(high[here], x[arm])
+        if here == which:
+            block = particles.block[arm]
+    begin, goes = np.zeros(n_components), np.zeros(n_components, np.int64)
+    propose(particles, which, low, high, begin, goes, stream)
     visits = 2 * n_arms
     for arm in range(n_arms):
+        here = component[arm]
         y[arm] = x[arm]
-        if component[arm] == which:
-            y[arm] = (low + high - x[arm] if turns else x[arm]) + shift
-            if not 0.0 <= y[arm] <= width:
+        if goes[here] != 0:
+            y[arm] = begin[here] + (x[arm] - low[here] if goes[here] == 1 else high[here] - x[arm])
+            if not 0.0 <= y[arm] <= particles.width:
                 return visits
     for arm in range(n_arms):
-        if component[arm] != which:
+        if goes[component[arm]] == 0:
             continue
         for at in range(relations.far_starts[arm], relations.far_starts[arm + 1]):
             other = relations.far[at]
-            if component[other] != which and abs(y[arm] - y[other]) < relations.apart[at]:
+            if component[other] != component[arm] and abs(y[arm] - y[other]) < relations.apart[at]:
                 return visits
             visits += 1
     level = particles.level[block * particles.size + number]
@@ -189,6 +220,8 @@ def rejuvenate(particles: Particles, tallies: Tallies, credit: int, stream: Arra
     """
     n_arms, n_candidates, cursor = len(particles.block), particles.n_candidates, particles.cursor
     n_others = min(max(_OTHERS, n_candidates // 4), n_arms - n_candidates)
+    n_components = len(particles.relations.turns)
+    n_moves = 1 if particles.kind == LEARNED else n_components  # learned levels lie anywhere as it is
     room, y, visits = np.empty(2 * n_arms), np.empty(n_arms), max(cursor[4], 0)
     while visits < credit:
         number, step = cursor[0] % particles.size, cursor[1]
@@ -202,8 +235,9 @@ def rejuvenate(particles: Particles, tallies: Tallies, credit: int, stream: Arra
             cursor[2] = (cursor[2] + 1) % (n_arms - n_candidates)
             visits += move_arm(particles, tallies, number, n_candidates + cursor[2], room, stream)
         else:
-            cursor[3] = (cursor[3] + 1) % len(particles.relations.turns)
-            visits += move_component(particles, tallies, number, cursor[3], y, stream)
+            for _ in range(n_moves):
+                cursor[3] = (cursor[3] + 1) % n_components
+                visits += move_component(particles, tallies, number, cursor[3], y, stream)
         cursor[1] = step + 1
         if step >= n_candidates + n_others:
             refresh(particles, tallies, number)
