@@ -96,14 +96,14 @@ def test_larger_contests_have_fewer_runs():
 
 def made_up(ours, others):
     """Return the tables of a contest with these regrets at the end."""
-    regrets = {"Soft closure": ours, **others}
+    regrets = {"LSDT-posterior": ours, **others}
     rows = [
         {"policy": name, "run": run, "t": t, "regret": value * t / 100}
         for name, values in regrets.items()
         for run, value in enumerate(values)
         for t in (50, 100)
     ]
-    words = ["soft_closure", *others]
+    words = ["lsdt_posterior", *others]
     return {
         "regret": pd.DataFrame(rows),
         "policies": pd.DataFrame({"policy": list(regrets), "word": words}),
@@ -147,13 +147,13 @@ def test_without_our_policy_nothing_is_decided():
 def test_standings_and_words_say_who_wins():
     tables = made_up([10.0, 12.0, 14.0], {"b": [5.0, 5.5, 6.6], "c": [50.0, 60.0, 70.0]})
     table = standings(tables)
-    assert table["policy"].tolist() == ["b", "Soft closure", "c"]
+    assert table["policy"].tolist() == ["b", "LSDT-posterior", "c"]
     assert table["behind the first"].tolist() == pytest.approx([0.0, 6.3, 54.3])
     assert table["95% of runs below"][2] == pytest.approx(69.0)
     assert table["behind, from"][1] < 6.3 < table["behind, to"][1]
     words = contest_discussion(tables)
     assert "lowest first: b 5.7" in words
-    assert "Soft closure is number 2; Soft closure loses 6.3" in words
+    assert "LSDT-posterior is number 2; LSDT-posterior loses 6.3" in words
     assert "more than b" in words
 
 

@@ -69,6 +69,7 @@ CONTEST_COLOURS = {
     "soft_closure": 1,
     "lsdt_closure": 4,
     "lsdt_watchful": 5,
+    "lsdt_posterior": 8,
 }
 
 

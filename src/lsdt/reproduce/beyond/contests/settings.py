@@ -27,7 +27,7 @@ _WITHOUT = {"lsdt_watchful": "lays all arms out on a line before the first round
 
 
 class _Ratio(NamedTuple):
-    """The claim that soft closure has at most a share of another policy's regret."""
+    """The claim that LSDT-posterior has at most a share of another policy's regret."""
 
     name: str
     policy: str
@@ -41,7 +41,7 @@ class _Contest(NamedTuple):
     figure: str
     setting: Callable[[Request], Setting]
     where: str  # how the claims begin
-    lowest: str  # the name of the claim that soft closure has the least regret
+    lowest: str  # the name of the claim that LSDT-posterior has the least regret
     seconds: float
     ratio: _Ratio | None = None
 
@@ -60,9 +60,9 @@ _CONTESTS = {
         "100 arms, complete side information, Gaussian rewards",
         partial(contest_setting, revealed=1.0, rewards="gaussian", connected=True),
         "With complete side information",
-        "soft-lowest-complete",
+        "posterior-lowest-complete",
         10.0,
-        _Ratio("soft-fifth-of-csi", "lsdt_csi", 1 / 5),
+        _Ratio("posterior-fifth-of-csi", "lsdt_csi", 1 / 5),
     ),
     # The paper's own setting.
     "beyond-partial-5": _Contest(
@@ -70,18 +70,18 @@ _CONTESTS = {
         "100 arms, half of the relations known, Bernoulli rewards",
         partial(contest_setting, revealed=0.5, rewards="bernoulli"),
         "When half of the relations are known",
-        "soft-lowest-half",
+        "posterior-lowest-half",
         10.0,
-        _Ratio("soft-twelfth-of-psi", "lsdt_psi", 1 / 12),
+        _Ratio("posterior-twelfth-of-psi", "lsdt_psi", 1 / 12),
     ),
     "beyond-partial-2": _Contest(
         "Contest when a fifth of the relations is known",
         "100 arms, a fifth of the relations known, Bernoulli rewards",
         partial(contest_setting, revealed=0.2, rewards="bernoulli"),
         "When a fifth of the relations is known",
-        "soft-lowest-fifth",
+        "posterior-lowest-fifth",
         20.0,
-        _Ratio("soft-fifteenth-of-psi", "lsdt_psi", 1 / 15),
+        _Ratio("posterior-fifteenth-of-psi", "lsdt_psi", 1 / 15),
     ),
     # Epsilon is so small that the similarity graph is not connected.
     "beyond-disconnected": _Contest(
@@ -89,7 +89,7 @@ _CONTESTS = {
         "100 arms, complete side information, epsilon 0.03, Gaussian rewards",
         partial(contest_setting, revealed=1.0, rewards="gaussian", epsilon=0.03),
         "On a similarity graph in pieces",
-        "soft-lowest-disconnected",
+        "posterior-lowest-disconnected",
         10.0,
     ),
     "beyond-larger-1k": _Contest(
@@ -97,7 +97,7 @@ _CONTESTS = {
         "1,000 arms, half of the relations known, Bernoulli rewards",
         partial(larger_setting, arms=1_000, revealed=0.5, most_microseconds=_MOST_MICROSECONDS),
         "With 1,000 arms",
-        "soft-lowest-1k",
+        "posterior-lowest-1k",
         30.0,
     ),
     "beyond-larger-10k": _Contest(
@@ -107,7 +107,7 @@ _CONTESTS = {
             larger_setting, arms=10_000, revealed=0.1, most_microseconds=_MOST_MICROSECONDS, without=_WITHOUT
         ),
         "With 10,000 arms",
-        "soft-lowest-10k",
+        "posterior-lowest-10k",
         100.0,
     ),
 }
@@ -118,7 +118,7 @@ _CONTESTS |= {
         f"100 arms, {words} means, half of the relations known, Bernoulli rewards",
         partial(contest_setting, revealed=0.5, rewards="bernoulli", shape=shape),
         f"With {words} means",
-        f"soft-lowest-{shape}",
+        f"posterior-lowest-{shape}",
         10.0,
     )
     for shape, words in zip(SHAPES, ("clustered", "bell-shaped", "evenly spaced", "two-level"), strict=True)
