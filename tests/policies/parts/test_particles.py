@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lsdt
+import tiers
 from lsdt.kernel import BERNOULLI, FAMILIES, Allowed, new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies import specification_of
@@ -193,6 +194,29 @@ def test_components_trade_places_where_there_is_no_room_to_move():
     rejuvenate(particles, tallies, 2_000_000, new_stream(1))
     assert_relations_hold(particles)
     assert middle[particles.best].mean() > 0.99
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_moves_of_several_components_have_the_same_bits_in_both_tiers(family):
+    """Four groups of arms; at least fifty particles move in the time given."""
+    means = np.array([0.1, 0.15, 0.2, 0.4, 0.45, 0.6, 0.65, 0.7, 0.9, 0.95])
+    side = lsdt.from_means(means, 0.1)
+    results = []
+    for run in (tiers.interpreted(rejuvenate), tiers.compiled(rejuvenate)):
+        particles, found = particles_of(side, family)
+        before, tallies = particles.x.copy(), new_tallies(len(found.arms))
+        tallies = type(tallies)(tallies.counts.astype(np.int64), *(array.copy() for array in tallies[1:]))
+        for arm, reward in ((0, 1.0), (2, 0.0), (0, 0.0), (3, 1.0)):
+            add_reward(tallies, arm, reward)
+            weigh(particles, arm, reward)
+        stream = new_stream(3)
+        run(particles, tallies, 40_000, stream)
+        assert_relations_hold(particles)
+        assert len(particles.relations.turns) == 4
+        moved = (particles.x != before).reshape(particles.size, -1).any(axis=1)
+        assert moved.sum() >= 50
+        results.append([array.tobytes() for array in (particles.x, particles.told, particles.best, stream)])
+    assert results[0] == results[1]
 
 
 @pytest.mark.parametrize("repairs", [True, False])
