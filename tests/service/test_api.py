@@ -356,7 +356,7 @@ def test_floors_and_lift(http):
     assert [list(row.values()) for row in found["arms"]] == frame.to_numpy().tolist()
     other = http.get(f"{path}/lift", params={"control": 9, "risk": 0.2}).json()
     assert other["arms"][0]["low"] == mine.lift(9, 0.2).low[0]
-    assert "Lift over 8" in http.get("/experiments/floors").text
+    assert "Lift over <bdi>8</bdi>" in http.get("/experiments/floors").text
     assert http.delete(path).status_code == 200
 
 

@@ -100,11 +100,11 @@ def test_claims_compare_a_policy_with_itself():
     setting = contest.EXPERIMENT.setting(Request(replications=3))
     tables = invented(setting, price=0.0005)
     left, price, alarms = contest._claims(tables)
-    assert [check.outcome for check in left.checks] == ["confirmed"] * 3
-    assert [check.outcome for check in price.checks] == ["confirmed"] * 3
+    assert [check.outcome for check in left.checks] == ["confirmed"] * 4
+    assert [check.outcome for check in price.checks] == ["confirmed"] * 4
     assert alarms.checks[0].outcome == "undecided"  # three runs say little
     assert "lsdt_closure: after all means were mirrored, 90% of the rounds" in contest._discussion(tables)
-    assert len(contest._table(tables)) == 4 * 4 * 3
+    assert len(contest._table(tables)) == 4 * 5 * 3
 
 
 def test_the_price_is_judged_by_the_limit_that_is_stated():
@@ -112,4 +112,4 @@ def test_the_price_is_judged_by_the_limit_that_is_stated():
     setting = contest.EXPERIMENT.setting(Request(replications=3))
     price = contest._claims(invented(setting, price=0.02))[1]
     assert "at most 0.01 per round" in price.text
-    assert [check.outcome for check in price.checks] == ["refuted"] * 3
+    assert [check.outcome for check in price.checks] == ["refuted"] * 4

@@ -41,7 +41,7 @@ _RISK = 0.05  # the default of `Agent.drift`
 # The most regret per round that forgetting may add if nothing changes; set after a trial of three other runs.
 _PRICE = 0.01
 _LOOK = 25  # rounds between two evaluations of the test: fewer take longer, more notice later
-_POLICIES = ("soft_closure", "lsdt_closure", "lsdt_watchful", "ts")
+_POLICIES = ("lsdt_posterior", "soft_closure", "lsdt_closure", "lsdt_watchful", "ts")
 _UNRELATED = ("ts",)  # use no relations
 _HALF_LIVES = (None, 800, 200)  # about the length of the run, and a fifth of it
 STILL = "still"
