@@ -208,7 +208,7 @@ def test_moves_of_several_components_have_the_same_bits_in_both_tiers(family):
         tallies = type(tallies)(tallies.counts.astype(np.int64), *(array.copy() for array in tallies[1:]))
         for arm, reward in ((0, 1.0), (2, 0.0), (0, 0.0), (3, 1.0)):
             add_reward(tallies, arm, reward)
-            weigh(particles, arm, reward)
+            weigh(particles, arm, reward, 1)
         stream = new_stream(3)
         run(particles, tallies, 40_000, stream)
         assert_relations_hold(particles)
