@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -218,3 +220,14 @@ def test_two_dashes_are_no_value(capsys, option):
     with pytest.raises(SystemExit, match="2"):
         main(["candidates", "--example", "partial", f"{option}=--"])
     assert option in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_module_is_the_command():
+    """Also with its exit code, where the script is not on the path."""
+    command = [sys.executable, "-m", "lsdt", "candidates"]
+    good = subprocess.run([*command, "--example", "partial"], capture_output=True, text=True)
+    bad = subprocess.run([*command, "nowhere.csv"], capture_output=True, text=True)
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "may be the best" in good.stdout
+    assert bad.returncode == 3
+    assert bad.stderr.startswith("lsdt: error: ")
