@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -116,6 +118,7 @@ def test_answers_survive_an_interruption(side, tmp_path, capsys, monkeypatch):
         (["--judge", "'{a}"], 2, "cannot be read"),
         (["--batch", "0"], 2, "batch"),
         (["--jobs", "0"], 2, "jobs"),
+        (["--judge", "true {a} {b}", "--timeout", "0"], 2, "timeout must be positive and finite, in seconds"),
         (["--answers", "better", "--max-wrong", "1"], 2, "max_wrong is for --answers similar"),
         (["--n-arms", "4"], 2, "give one of these: FILE, with what is known; --arms"),
         (["--answers", "best"], 2, "answers must be one of"),
@@ -137,6 +140,27 @@ def test_a_judge_that_fails(side, tmp_path, capsys):
         assert said in told
         assert re.search("--judge on '[a-z]+' and '[a-z]+'", told)  # which pair, to try it by hand
         assert "run it again" not in told  # there is nothing to go on from
+
+
+def test_a_judge_that_hangs_is_stopped(side, tmp_path, capsys):
+    judge = _judge(tmp_path, "import time\ntime.sleep(600)")
+    assert main(["next-pairs", str(side), "--judge", judge, "--timeout", "0.2"]) == 2
+    told = capsys.readouterr().err
+    assert re.search("--judge on '[a-z]+' and '[a-z]+' took longer than 0.2 s and was stopped", told)
+
+
+def test_a_judge_that_reads_its_input_gets_none(side, tmp_path):
+    judge = _judge(tmp_path, "print('better' if sys.stdin.read() else 'equal')")
+    words = ["next-pairs", str(side), "--answers", "better", "--judge", judge, "--max-questions", "1"]
+    read, write = os.pipe()  # like a terminal on which nothing is typed
+    try:
+        command = [sys.executable, "-m", "lsdt.cli.main", *words]
+        done = subprocess.run(command, stdin=read, timeout=120, check=False)
+    finally:
+        os.close(read)
+        os.close(write)
+    assert done.returncode == 1
+    assert side.with_suffix(".answers.csv").read_text().endswith(",equal\n")
 
 
 def test_what_was_known_before_may_be_wrong(tmp_path, capsys):

@@ -287,6 +287,9 @@ def test_the_command_runs_a_command(tmp_path, capsys):
     ):
         assert main([*words, bad]) == 2
         assert told in capsys.readouterr().err
+    hangs = f"{sys.executable} -c 'import time; time.sleep(600)' {{arm}} {{example}}"
+    assert main([*words, hangs, "--timeout", "0.2"]) == 2
+    assert "took longer than 0.2 s and was stopped" in capsys.readouterr().err
     kept = tmp_path / "scores.csv"
     script.write_text("import sys\nsys.exit('quota') if sys.argv[2] == '7' else print(.5)\n")
     assert main([*words, command, "--log", str(kept)]) == 2

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lsdt.cli.terminal import complain, escape
 from lsdt.cli.text_lines import read_lines
 from lsdt.cli.titles import Titles, add_titles_option
-from lsdt.cli.user_command import UserCommand
+from lsdt.cli.user_command import UserCommand, add_timeout_option
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="how many commands run at the same time (default 1)"
     )
+    add_timeout_option(parser)
     parser.add_argument(
         "--risk",
         type=float,
@@ -161,7 +162,7 @@ def run(options: argparse.Namespace) -> int:
     n_before = inquiry.n_answers
     asked = inquiry.next(batch)
     if not options.list and options.judge is not None:
-        judge = _command(options.judge, side, inquiry)
+        judge = _command(UserCommand(options.judge, "--judge", options.timeout), side, inquiry)
         try:
             inquiry.run(judge, jobs=jobs, calls=most, log=log.path)
         except InvalidInput as error:
@@ -253,13 +254,12 @@ def _person(inquiry: Inquiry, side: SideInformation) -> Callable[[PairQuestion],
     return ask
 
 
-def _command(text: str, side: SideInformation, inquiry: Inquiry) -> Callable[[ArmId, ArmId], str]:
+def _command(command: UserCommand, side: SideInformation, inquiry: Inquiry) -> Callable[[ArmId, ArmId], str]:
     """Return a judge that runs a command and takes the last line that it prints as the answer."""
-    command = UserCommand(text, "--judge")
     if not (command.names("{a}", "{title_a}") and command.names("{b}", "{title_b}")):
         raise InvalidInput(
             "--judge must name a command and where the arms go, such as './compare.sh {a} {b}'; got "
-            f"{text!r}"
+            f"{command.text!r}"
         )
     titles = side.titles or {}
 

@@ -12,7 +12,7 @@ from lsdt.cli.log_options import add_log_options, read_ratings
 from lsdt.cli.terminal import escape
 from lsdt.cli.text_lines import read_lines
 from lsdt.cli.titles import Titles
-from lsdt.cli.user_command import UserCommand
+from lsdt.cli.user_command import UserCommand, add_timeout_option
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="evaluations that run at the same time (default 1)"
     )
+    add_timeout_option(parser)
     parser.add_argument(
         "--log",
         dest="score_log",
@@ -97,9 +98,9 @@ def run(options: argparse.Namespace) -> int:
             raise InvalidInput("--evaluate needs --arms and --examples, a file with one a line each")
         scale = (0.0, 1.0) if options.scale is None else tuple(options.scale)
         arms, examples = read_lines(options.arms, "--arms"), read_lines(options.examples, "--examples")
-        log = options.score_log
+        log, evaluate = options.score_log, _command(options.evaluate, options.timeout)
         try:
-            found = race(arms, _command(options.evaluate), examples, side=side, scale=scale, log=log, **given)
+            found = race(arms, evaluate, examples, side=side, scale=scale, log=log, **given)
         except InvalidInput as error:
             if log is None or not Path(log).exists():
                 raise
@@ -143,9 +144,9 @@ def _recorded(log: RatingLog) -> Callable[[Any, int], float | None]:
     return evaluate
 
 
-def _command(text: str) -> Callable[[str, str], float]:
+def _command(text: str, timeout: float | None) -> Callable[[str, str], float]:
     """Return a function that runs a command and takes the last line that it prints as the score."""
-    command = UserCommand(text, "--evaluate")
+    command = UserCommand(text, "--evaluate", timeout)
     if not command.names("{arm}") or not command.names("{example}"):
         raise InvalidInput(
             "--evaluate must name a command and where the arm and the example go, such as './score.sh {arm} "

@@ -5,12 +5,26 @@ from __future__ import annotations
 import re
 import shlex
 import subprocess
+from typing import Any
 
+from lsdt._validation import checked_positive
 from lsdt.errors import InvalidInput
+
+
+def add_timeout_option(parser: Any) -> None:
+    """Add the option that limits how long one run of the command may take."""
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="stop a command that takes longer, which then counts as failed (default: wait)",
+    )
 
 
 class UserCommand:
     """A command with places such as {arm}, which are filled in for each run; it is run without a shell.
+
+    Its standard input is empty: what `lsdt` reads is not meant for it, and several may run at a time.
 
     Examples
     --------
@@ -18,8 +32,9 @@ class UserCommand:
     'hello a b'
     """
 
-    def __init__(self, text: str, option: str) -> None:
+    def __init__(self, text: str, option: str, timeout: float | None = None) -> None:
         self.text, self.option = text, option
+        self._timeout = None if timeout is None else checked_positive(timeout, "timeout", ", in seconds")
         try:
             self._words = shlex.split(text)
         except ValueError as error:
@@ -35,7 +50,20 @@ class UserCommand:
         places = "|".join(map(re.escape, values))
         filled = [re.sub(places, lambda found: values[found[0]], word) for word in self._words]
         try:
-            done = subprocess.run(filled, capture_output=True, text=True, errors="replace", check=False)
+            done = subprocess.run(
+                filled,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=self._timeout,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            raise InvalidInput(
+                f"{self.option} {about} took longer than {self._timeout:g} s and was stopped; --timeout "
+                "allows more"
+            ) from None
         except (OSError, ValueError) as error:  # ValueError: a value with a NUL character
             reason = getattr(error, "strerror", None) or error
             raise InvalidInput(f"{self.option} cannot run {self._words[0]!r}: {reason}") from None
