@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import sys
 import threading
@@ -141,6 +142,25 @@ def test_a_race_goes_on_where_it_stopped(tmp_path):
     assert not lsdt.race(names, evaluate, range(400), log=log, budget=30).stop
 
 
+def test_an_example_that_occurs_again_is_tried_again(tmp_path):
+    coins = itertools.cycle([1.0, 0.0, 0.0, 1.0])  # each arm wins every other time
+    arguments = {"examples": ["play"] * 200, "log": tmp_path / "scores.csv"}
+    found = lsdt.race(["a", "b"], lambda *_: next(coins), **arguments)
+    assert (found.tries, found.stop) == (400, False)  # the first score 200 times would beat an arm
+    again = lsdt.race(["a", "b"], None.__eq__, **arguments)  # nothing is asked
+    assert again.to_frame().equals(found.to_frame())
+
+
+@pytest.mark.parametrize("jobs", [1, 4])
+def test_a_budget_is_for_scores(jobs, tmp_path):
+    def evaluate(arm, example):
+        return 0.5 if (arm + example) % 3 == 0 else None
+
+    for _ in ("asked", "from the log"):
+        found = lsdt.race(range(3), evaluate, range(900), budget=90, jobs=jobs, log=tmp_path / "scores.csv")
+        assert 88 <= found.tries <= 90
+
+
 def test_scores_that_are_none_are_kept_and_wrong_ones_are_not(tmp_path):
     log = tmp_path / "scores.csv"
     answers = {("a", "x"): None, ("b", "x"): 0.5, ("a", "y"): 2.0, ("b", "y"): 0.5}
@@ -233,6 +253,7 @@ def test_one_arm_needs_no_race():
         ({"scale": (1, 0)}, "the scale must go from low to high"),
         ({"scale": 3}, "scale must be two numbers"),
         ({"budget": 0}, "budget"),
+        ({"budget": 1}, "budget must allow one evaluation of each of the 2 arms .*; got 1"),
         ({"jobs": 0}, "jobs"),
         ({"log": 7}, "log must be a path"),
         ({"side": 3}, "side must be a SideInformation"),

@@ -77,14 +77,15 @@ def race(
     scale : tuple of float
         The smallest and the largest possible score.
     budget : int, optional
-        The most evaluations, with those in the `log`; by default the race ends with the examples.
+        The most evaluations, with those in the `log` but without those that returned None; by default the
+        race ends with the examples.
     jobs : int
         How many evaluations run at the same time, in threads or, for an async function, as tasks. To keep
         them busy the next examples are begun early, so that up to `jobs` evaluations may not be needed.
     log : path, optional
         A CSV file of scores. Those that it has are not asked for again, and every new one is on disk before
         the race goes on, so that a race that was stopped continues where it was. An example is known by its
-        text if it is text or a whole number, else by its place in the list.
+        text if it is text or a whole number, else, or if it occurs again, by its place in the list.
     seed : int
         The same seed gives the same order of examples.
     progress : bool or function, optional
@@ -123,6 +124,11 @@ def race(
 
     kept = None if log is None else ScoreLog(log, check, names)
     run = RaceState(known, level, checked_tolerance, (low, high))
+    if limit is not None and not run.is_over and limit < len(run.left):
+        raise InvalidInput(
+            f"budget must allow one evaluation of each of the {len(run.left):,} arms that may be the best; "
+            f"got {limit}"
+        )
     bar = ProgressBar(number, "examples", progress)
     evaluations = None
     try:

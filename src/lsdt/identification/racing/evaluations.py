@@ -33,7 +33,8 @@ class Evaluations:
     Attributes
     ----------
     n_scores : int
-        How many scores there are, from the log or from calls, needed or not.
+        How many scores there are, from the log or from calls, needed or not; those that are None do not
+        count, nor do they use up the budget.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Evaluations:
         self._rows: deque[_Row] = deque()
         self._called: dict[Future[Any], tuple[ArmId, str, Any]] = {}
         self._arrived: SimpleQueue[Future[Any]] = SimpleQueue()
+        self._names: set[str] = set()
         self._n_begun = self.n_scores = 0
 
     def rows(self, left: Callable[[], list[ArmId]]) -> Iterator[dict[ArmId, float]]:
@@ -71,7 +73,10 @@ class Evaluations:
         if self._budget is not None and self._n_begun + len(arms) > self._budget:
             return False
         for number, example in self._examples:
-            row = _Row(example_name(example, number), {})
+            name = example_name(example, number)
+            # An example that occurs again is another try, not the score that the log has.
+            row = _Row(f"#{number}" if name in self._names else name, {})
+            self._names.add(row.name)
             for arm in arms:
                 row.scores[arm] = self._evaluate(arm, example, row.name)
             self._n_begun += len(arms)
@@ -83,7 +88,7 @@ class Evaluations:
         if self._log is not None and self._log.has(arm, name):
             known: Future[Any] = Future()
             known.set_result(self._log.get(arm, name))
-            self.n_scores += known.result() is not None
+            self._count(known.result())
             return known
         future = self._submit(arm, example)
         self._called[future] = arm, name, example
@@ -99,9 +104,15 @@ class Evaluations:
         except Exception as error:
             error.add_note(f"This happened when arm {arm!r} was tried on the example {example!r}.")
             raise
-        self.n_scores += score is not None
+        self._count(score)
         if self._log is not None:
             self._log.add(arm, name, score)
+
+    def _count(self, score: float | None) -> None:
+        if score is None:
+            self._n_begun -= 1
+        else:
+            self.n_scores += 1
 
     def _cancel(self, arms: set[ArmId]) -> None:
         """Cancel evaluations of arms that are out, where they have not begun."""

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class ScoreLog:
     """A CSV file with the columns ``arm``, ``example`` and ``score``, which is empty where there is none.
 
-    An example is known by its text if it is text or a whole number, and else by its place: ``#0`` is the
-    first one of the list.
+    An example is known by its text if it is text or a whole number that did not occur before, and else by its
+    place: ``#0`` is the first one of the list.
     """
 
     def __init__(
