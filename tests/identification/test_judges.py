@@ -316,6 +316,10 @@ def test_an_inquiry_goes_on_where_it_stopped(tmp_path):
     second.run(judge, jobs=2, calls=10, log=log)
     second.run(judge, jobs=2, calls=0, log=log)  # the same file is read once
     assert second.n_answers == len(asked) == len(set(asked)) == 22
+    asked = []
+    with pytest.raises(InvalidFile, match="cannot write .*No such file or directory"):
+        _inquiry().run(lambda *pair: asked.append(pair), log=tmp_path / "nowhere" / "answers.csv")
+    assert not asked  # no answer is paid for
     log.write_text("x,y\n")
     with pytest.raises(InvalidFile, match="not a log of answers"):
         _inquiry().resume(log)

@@ -170,6 +170,12 @@ def test_scores_that_are_none_are_kept_and_wrong_ones_are_not(tmp_path):
     assert "a,y" not in log.read_text()
     answers["a", "y"] = 0.25
     assert lsdt.race(["a", "b"], lambda arm, at: answers[arm, at], iter("xy"), log=log).tries == 3
+    asked = []
+    with pytest.raises(InvalidFile, match="cannot write .*No such file or directory"):
+        lsdt.race(
+            ["a", "b"], lambda *at: asked.append(at), iter("xy"), log=tmp_path / "nowhere" / "scores.csv"
+        )
+    assert not asked  # no evaluation is paid for
     rows = [{"q": 1}, {"q": 2}]
     lsdt.race(["a", "b"], lambda _arm, row: row["q"] / 2, rows, log=tmp_path / "rows.csv")
     assert "a,#1,1.0" in (tmp_path / "rows.csv").read_text().splitlines()

@@ -175,6 +175,7 @@ def run(options: argparse.Namespace) -> int:
         asked = inquiry.next(batch)
     elif not options.list:
         person = _person(inquiry, side)
+        log.check_writable()
         while asked and (most is None or inquiry.n_answers - n_before < most):
             room = len(asked) if most is None else most - (inquiry.n_answers - n_before)
             if not _ask(asked.questions[:room], inquiry, person, log, options.out):

@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             found = race(arms, evaluate, examples, side=side, scale=scale, log=log, **given)
         except InvalidInput as error:
-            if log is None or not Path(log).exists():
+            if log is None or not Path(log).exists() or not Path(log).stat().st_size:
                 raise
             raise type(error)(f"{error}. The scores so far are in {log!r}; run it again to go on") from None
     elif options.log is None:

@@ -282,9 +282,11 @@ class Inquiry:
                 raise InvalidInput(
                     "budget needs cost=, what an answer costs; to limit their number give calls="
                 )
-        if log is not None:
-            self.resume(log)
-        ask_judge(self, judge, jobs, calls, budget, cost, None if log is None else AnswerLog(log))
+        kept = None if log is None else AnswerLog(log)
+        if kept is not None:
+            self.resume(kept.path)
+            kept.check_writable()
+        ask_judge(self, judge, jobs, calls, budget, cost, kept)
         return self.found
 
     def resume(self, log: str | PathLike[str]) -> None:

@@ -129,6 +129,8 @@ def race(
             f"budget must allow one evaluation of each of the {len(run.left):,} arms that may be the best; "
             f"got {limit}"
         )
+    if kept is not None:
+        kept.check_writable()
     bar = ProgressBar(number, "examples", progress)
     evaluations = None
     try:

@@ -52,6 +52,14 @@ class RowLog:
                 raise InvalidFile(f"{where}: {len(row)} columns instead of {len(self.columns)}")
             yield where, row
 
+    def check_writable(self) -> None:
+        """Raise an error if the file cannot be written, before the first row is paid for; it may be empty."""
+        try:
+            with self.path.open("a", encoding="utf-8"):
+                pass
+        except OSError as error:
+            raise self._unwritable(error) from error
+
     def add(self, *fields: Any) -> None:
         """Append a row, and wait until it is on disk."""
         try:
@@ -64,7 +72,10 @@ class RowLog:
                 stream.flush()
                 os.fsync(stream.fileno())
         except OSError as error:
-            raise InvalidFile(f"cannot write {str(self.path)!r}: {error.strerror or error}") from error
+            raise self._unwritable(error) from error
+
+    def _unwritable(self, error: OSError) -> InvalidFile:
+        return InvalidFile(f"cannot write {str(self.path)!r}: {error.strerror or error}")
 
 
 def _whole_rows(text: str) -> str:

@@ -34,6 +34,10 @@ class AnswerLog:
             except InvalidInput as error:
                 raise InvalidFile(f"{where}: {error}") from None
 
+    def check_writable(self) -> None:
+        """Raise an error if the file cannot be written."""
+        self._rows.check_writable()
+
     def add(self, a: ArmId, b: ArmId, answer: object) -> None:
         """Append an answer, and wait until it is on disk."""
         self._rows.add(a, b, str(answer))

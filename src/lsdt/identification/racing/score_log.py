@@ -37,6 +37,10 @@ class ScoreLog:
                 raise InvalidFile(f"{where}: {error}") from None
             self._scores[arm, example] = score
 
+    def check_writable(self) -> None:
+        """Raise an error if the file cannot be written."""
+        self._rows.check_writable()
+
     def has(self, arm: ArmId, example: str) -> bool:
         """Return whether the score of an arm on an example is known."""
         return (str(arm), example) in self._scores
