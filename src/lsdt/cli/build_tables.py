@@ -149,27 +149,12 @@ def _candidates(side: SideInformation) -> tuple[list[Any] | None, list[str]]:
 
 
 def _make(options: argparse.Namespace, kind: str) -> SideInformation:
-    from lsdt.side_information import (
-        from_experiments,
-        from_features,
-        from_order,
-        table_columns,
-        take_column,
-        take_groups,
-    )
+    from lsdt.side_information import from_experiments, from_features, from_order
 
     if kind == "experiments":
         return from_experiments(options.log, confidence=options.confidence)
     if kind == "order":
-        what = repr(options.log)
-        columns = table_columns(options.log, what)
-        arms = take_column(columns, "arm", what)
-        if len(set(arms)) < len(arms):
-            raise InvalidInput(f"an arm occurs twice in {what}; an order has one row per arm")
-        groups = take_groups(columns, "within", what)
-        within = None if groups is None else dict(zip(arms, groups, strict=True))
-        values = dict(zip(arms, take_column(columns, "value", what), strict=True))
-        return from_order(values, way=options.way, within=within, steepest=options.steepest)
+        return from_order(options.log, way=options.way, steepest=options.steepest)
     given = {
         "metric": options.metric,
         "increasing": options.increasing or (),

@@ -104,8 +104,3 @@ from .sources.lipschitz import LipschitzEstimate as LipschitzEstimate
 from .sources.merge import Contradiction as Contradiction, MergeReport as MergeReport, merge as merge
 from .sources.orders import OrderEvidence as OrderEvidence, from_order as from_order
 from .sources.paired_strengths import clearly_better as clearly_better
-from .sources.tables import (
-    table_columns as table_columns,
-    take_column as take_column,
-    take_groups as take_groups,
-)

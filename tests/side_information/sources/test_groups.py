@@ -51,7 +51,7 @@ def test_levels_of_a_taxonomy():
     assert dotted.n_similar == 1
 
 
-def test_ways_to_say_it():
+def test_ways_to_say_it(tmp_path):
     expected = lsdt.SideInformation(3, [(0, 1)])
     assert lsdt.from_groups(["hot", "hot", "cold"]) == expected
     assert lsdt.from_groups({0: 1, 1: 1, 2: None}) == expected
@@ -60,6 +60,11 @@ def test_ways_to_say_it():
     assert lsdt.from_groups(pd.Series(["x", "x", None], dtype="string")) == expected
     assert lsdt.from_groups(pa.chunked_array([["x", "x", None]])) == expected
     assert lsdt.from_groups([("a", "b"), ("a", "c"), None], level=1) == expected
+    rows = [("c", "x"), ("b", None), ("a", "x")]
+    table = pd.DataFrame(rows, columns=["arm", "group"])
+    table.to_csv(tmp_path / "groups.csv", index=False)
+    for given_as in (table, table.to_dict("list"), table.to_dict("records"), str(tmp_path / "groups.csv")):
+        assert lsdt.from_groups(given_as) == lsdt.from_groups(dict(rows))
     named = lsdt.from_groups({"b": "x", "a": "x"}, arm_ids=["a", "b", "c"])
     assert named == lsdt.SideInformation(3, [("a", "b")], [], ["a", "b", "c"])
 
@@ -70,6 +75,8 @@ def test_ways_to_say_it():
         ({"groups": "hot"}, "groups must be a list of groups, one per arm, or a mapping .* the single 'hot'"),
         ({"groups": 3}, "groups must be a list of groups, one per arm, or a mapping"),
         ({"groups": []}, "at least one arm"),
+        ({"groups": {"arm": ["a"]}}, "the table of groups has no column 'group'; found 'arm'"),
+        ({"groups": {"arm": ["a", "a"], "group": [1, 2]}}, "an arm occurs twice in the table of groups"),
         ({"groups": ["a", "b//c"]}, "arm 1 has 'b//c'"),
         ({"groups": {"x": 1.5}}, "arm 'x' has 1.5"),
         ({"groups": ["a"], "level": 0}, "level must be a whole number of at least 1"),

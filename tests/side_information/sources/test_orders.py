@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
@@ -54,6 +55,25 @@ def test_several_orders():
     assert str(side.evidence) == "2 orders: means go up, which is assumed"
 
 
+def test_tables(tmp_path):
+    rows = [("tea S", 1, "tea"), ("tea L", 2, "tea"), ("cola L", 2, "cola"), ("cola S", 0.5, "cola")]
+    table = pd.DataFrame(rows, columns=["arm", "value", "within"])
+    table.to_csv(tmp_path / "sizes.csv", index=False)
+    columns = table.to_dict("list")
+    for given_as in (
+        table,
+        columns,
+        table.to_dict("records"),
+        tmp_path / "sizes.csv",
+        str(tmp_path / "sizes.csv"),
+    ):
+        assert lsdt.candidate_set(lsdt.from_order(given_as)).arm_ids == ["tea L", "cola L"]
+    table = table.drop(columns="within")
+    assert lsdt.candidate_set(lsdt.from_order(table)).arm_ids == ["tea L", "cola L"]  # the largest of all
+    counts = pd.DataFrame({"arm": [20, 10], "value": [1.0, 2.0]})
+    assert lsdt.candidate_set(lsdt.from_order(counts)).arm_ids == [10]
+
+
 def test_a_bound_per_unit():
     side = lsdt.from_order({"low": 1.0, "middle": 3.0, "high": 3.5}, steepest=0.1)
     assert side.difference("middle", "low") == (0.0, 0.2)
@@ -66,6 +86,15 @@ def test_a_bound_per_unit():
     ("arguments", "message"),
     [
         ({"arms": 3}, "arms must be a list of arms in order"),
+        (
+            {"arms": pd.DataFrame({"drink": ["a"], "value": [1]})},
+            "an order has no column 'arm'; found 'drink'",
+        ),
+        ({"arms": {"arm": ["a", "a"], "value": [1, 2]}}, "an arm occurs twice in the table of an order"),
+        (
+            {"arms": {"arm": ["a", "b"], "value": [1, None]}},
+            "value must be a finite number; row 1 .* has None",
+        ),
         ({"arms": []}, "at least two arms in order; got none"),
         ({"arms": ["a", "b", "a"]}, "arm 'a' occurs twice; .* merge one from_order for each"),
         ({"arms": {"a": 1.0, "b": "2"}}, "must be a finite number; 'b' has '2'"),

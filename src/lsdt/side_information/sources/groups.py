@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, common_pair
 from lsdt.side_information.layouts.stores import known_store
 from lsdt.side_information.side_information import SideInformation
+from lsdt.side_information.sources.tables import is_missing, is_table, table_columns, take_column, take_ids
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +53,7 @@ class GroupEvidence(NamedTuple):
 
 
 def from_groups(
-    groups: Mapping[ArmId, Any] | Iterable[Any],
+    groups: Any,
     epsilon: float | None = None,
     arm_ids: Sequence[ArmId] | None = None,
     level: int | None = None,
@@ -65,9 +67,11 @@ def from_groups(
 
     Parameters
     ----------
-    groups : mapping or sequence
-        The group of every arm: a mapping from arms to groups, or a list with one group per arm. A group is
-        text, or a path from the widest group to the narrowest, ``"drinks/hot"``. None means no group.
+    groups : mapping, sequence, table, or path
+        The group of every arm: a mapping from arms to groups, or a list with one group per arm; or a table
+        with columns ``arm`` and ``group``: a dataframe, a list of dicts, a dict of lists, or a ``.csv``,
+        ``.tsv``, ``.jsonl`` or ``.parquet`` file. A group is text, or a path from the widest group to the
+        narrowest, ``"drinks/hot"``. None means no group.
     epsilon : float, optional
         The threshold that the groups are meant for, where it is known.
     arm_ids : sequence of str or of int, optional
@@ -112,6 +116,8 @@ def from_groups(
 
 def _members(groups: Any, arm_ids: Any) -> tuple[list[ArmId] | None, list[Any]]:
     """Return the ids and the group of every arm."""
+    if is_table(groups):
+        groups = _groups_of_table(groups)
     if isinstance(groups, Mapping):
         if arm_ids is None:
             keys = list(groups)
@@ -126,6 +132,15 @@ def _members(groups: Any, arm_ids: Any) -> tuple[list[ArmId] | None, list[Any]]:
     plain = groups.to_pylist() if hasattr(groups, "to_pylist") else groups
     listed = checked_list(plain, "groups", "groups, one per arm, or a mapping from arms to groups")
     return None if arm_ids is None else checked_list(arm_ids, "arm_ids", "ids, one per arm"), listed
+
+
+def _groups_of_table(rows: Any) -> dict[ArmId, Any]:
+    what = repr(str(rows)) if isinstance(rows, (str, PathLike)) else "the table of groups"
+    columns = table_columns(rows, what)
+    arms, groups = take_ids(columns, "arm", what), take_column(columns, "group", what)
+    if len(set(arms)) < len(arms):
+        raise InvalidInput(f"an arm occurs twice in {what}; an arm is in one group, which may be a path")
+    return {arm: None if is_missing(group) else group for arm, group in zip(arms, groups, strict=True)}
 
 
 def _path(group: Any, separator: str, arm: ArmId) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,14 @@ from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.ranges import join_ranges
 from lsdt.side_information.layouts.stores import known_store
 from lsdt.side_information.side_information import SideInformation
-from lsdt.side_information.sources.tables import is_missing
+from lsdt.side_information.sources.tables import (
+    is_missing,
+    is_table,
+    table_columns,
+    take_groups,
+    take_ids,
+    take_numbers,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,14 +83,16 @@ def from_order(
 
     Parameters
     ----------
-    arms : mapping, or list
+    arms : mapping, list, table, or path
         The value of every arm, ``{"small": 1., "large": 2.5}``; or the arms in order. A list of lists is
-        several orders. Arms with equal values are not compared with one another.
+        several orders. Or a table with columns ``arm`` and ``value``, and perhaps ``within``: a dataframe, a
+        list of dicts, a dict of lists, or a ``.csv``, ``.tsv``, ``.jsonl`` or ``.parquet`` file. Arms with
+        equal values are not compared with one another.
     way : {'up', 'down'}
         Whether means go up or down along the order.
     within : mapping, optional
         The group of every arm, where the order holds only within groups: sizes of one drink, doses of one
-        drug. Arms of different groups are not compared.
+        drug. Arms of different groups are not compared. In place of the column of a table, if it has one.
     steepest : float, optional
         The most that means change per unit of value, or per step of a list: neighbours then have a range from
         0 to this.
@@ -111,6 +121,9 @@ def from_order(
     """
     checked_word(way, "way", WAYS)
     steepest = None if steepest is None else checked_positive(steepest, "steepest", ", the most per unit")
+    if is_table(arms):
+        arms, listed = _read_table(arms)
+        within = listed if within is None else within
     ids, values, groups = _read_orders(arms)
     names = ArmNames(len(ids), ids)
     if names.ids == tuple(range(len(ids))):
@@ -133,6 +146,18 @@ def from_order(
     store = known_store(len(ids), none, none).with_ranges(known)
     evidence = OrderEvidence(len(np.unique(groups[np.unique(pairs)])), way, steepest)
     return SideInformation._of(store, names, None, evidence)
+
+
+def _read_table(rows: Any) -> tuple[dict[ArmId, float], dict[ArmId, Any] | None]:
+    """Return the value and the group of every arm; None for groups if there is no such column."""
+    what = repr(str(rows)) if isinstance(rows, (str, PathLike)) else "the table of an order"
+    columns = table_columns(rows, what)
+    arms, values = take_ids(columns, "arm", what), take_numbers(columns, "value", what)
+    if len(set(arms)) < len(arms):
+        raise InvalidInput(f"an arm occurs twice in {what}; an order has one row per arm")
+    groups = take_groups(columns, "within", what)
+    within = None if groups is None else dict(zip(arms, groups, strict=True))
+    return dict(zip(arms, values.tolist(), strict=True)), within
 
 
 def _read_orders(arms: Any) -> tuple[list[ArmId], NDArray[np.float64], NDArray[np.int64]]:

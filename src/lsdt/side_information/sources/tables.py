@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,23 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 _FORMS = "a dataframe, a dict of columns, a list of dicts, or a file"
+
+
+def is_table(given: Any) -> bool:
+    """Return whether arms are given as a table with a column ``arm``, and not as a mapping or a list of them.
+
+    Examples
+    --------
+    >>> is_table({"arm": ["S", "L"], "value": [1, 2]}), is_table({"S": 1, "L": 2}), is_table(["S", "L"])
+    (True, False, False)
+    """
+    if isinstance(given, Mapping):
+        return isinstance(given.get("arm"), (list, tuple, np.ndarray))
+    if isinstance(given, (list, tuple)):
+        return any(isinstance(row, Mapping) for row in given)
+    if isinstance(given, str):  # text without an ending is an arm or a group by mistake
+        return bool(PurePath(given).suffix)
+    return isinstance(given, PathLike) or hasattr(given, "columns")
 
 
 def read_table(path: str | PathLike[str], endings: str = ".csv, .tsv, .jsonl or .parquet") -> pa.Table:
