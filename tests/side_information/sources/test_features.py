@@ -152,6 +152,8 @@ def test_any_dataframe_with_its_column_of_ids(frame):
 def test_frames_without_ids_and_ids_beside():
     frame = pd.DataFrame(TABLE)[["sweet", "hot"]]
     assert lsdt.from_features(frame, 1.0, 0.5).arm_ids is None
+    numbered = frame.assign(arm=[30, 10, 20])  # ids, and no feature
+    assert lsdt.from_features(numbered, 1.0, 0.5) == lsdt.from_features(frame, 1.0, 0.5, arm_ids=[30, 10, 20])
     assert lsdt.from_features(frame, 1.0, 0.5, arm_ids=[7, 8, 9]).relation(7, 8) == "similar"
     assert lsdt.from_features(frame.assign(hot=frame.hot == 1), 1.0, 0.5).n_similar == 1
 

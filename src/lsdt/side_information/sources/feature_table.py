@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 
+_IDS = "arm"  # the column of ids, unless another one is named
 _LARGEST = 1e300  # differences of larger numbers might overflow
 
 
@@ -47,7 +48,7 @@ def points_of(given: Any, arm_ids: Any) -> FeatureTable:
     """Return one row of features per arm, the names of the features, and the ids."""
     if isinstance(given, (str, PathLike)):
         is_npy = str(given).lower().endswith(".npy")
-        arm_ids = "arm" if arm_ids is None and not is_npy else arm_ids
+        arm_ids = _IDS if arm_ids is None and not is_npy else arm_ids
         given = _read_array(given) if is_npy else read_table(given, ".csv, .tsv, .jsonl, .parquet or .npy")
     is_array = isinstance(given, (np.ndarray, list, tuple))
     frame = None if is_array else _narwhals_frame(given)
@@ -102,6 +103,8 @@ def _points_of_frame(frame: Any, arm_ids: Any) -> FeatureTable:
 
     eager = frame.collect() if hasattr(frame, "collect") else frame
     names = list(eager.columns)
+    if arm_ids is None and _IDS in names:  # ids may be numbers, and would count as a feature
+        arm_ids = _IDS
     if isinstance(arm_ids, str):
         if arm_ids not in names:
             raise InvalidInput(

@@ -156,8 +156,8 @@ def from_features(
         If given, pairs with ``lipschitz * distance < epsilon`` are similar, and there are no ranges: what the
         paper's policies read. Pairs that fall short of it by no more than one part in 10^9 do not count.
     arm_ids : sequence of str or of int, or str, optional
-        Names of the arms; for a table also the name of the column that holds them, by default ``"arm"`` in a
-        file.
+        Names of the arms; for a table also the name of the column that holds them, by default ``"arm"``. A
+        file must have one, a dataframe may.
     metric : {'euclidean', 'manhattan', 'chebyshev', 'cosine'}, optional
         The distance; Euclidean by default, and Manhattan where every feature has a constant. Cosine is one
         minus the cosine of the angle; as it grows with the square of the angle, a constant for it holds
