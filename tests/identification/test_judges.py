@@ -325,6 +325,18 @@ def test_an_inquiry_goes_on_where_it_stopped(tmp_path):
         _inquiry().resume(log)
 
 
+def test_answers_about_arms_that_are_out_by_now_are_passed_over(tmp_path):
+    log = tmp_path / "answers.csv"
+    log.write_text("a,b,answer\na,j,better\na,b,worse\n")
+    side = lsdt.SideInformation(10, better=[("i", "j")], arm_ids=NAMES)  # more is known than when it began
+    inquiry = lsdt.Inquiry(side, answers="better")
+    inquiry.resume(log)
+    assert inquiry.n_answers == 1
+    log.write_text("a,b,answer\na,x,better\n")
+    with pytest.raises(InvalidFile, match="line 2: there is no arm 'x'"):
+        lsdt.Inquiry(side, answers="better").resume(log)
+
+
 def test_a_budget_of_money():
     inquiry = _inquiry()
     inquiry.run(_judge(MEANS), jobs=3, budget=1.0, cost=0.15)

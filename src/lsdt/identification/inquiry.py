@@ -290,11 +290,20 @@ class Inquiry:
         return self.found
 
     def resume(self, log: str | PathLike[str]) -> None:
-        """Count the answers in a file that `run` wrote; once for each file, and none if it does not exist."""
+        """Count the answers in a file that `run` wrote; once for each file, and none if it does not exist.
+
+        For ``'better'``, answers about arms that `side` excludes are passed over: more may be known now than
+        when they were given.
+        """
         kept = AnswerLog(log)
         if str(kept.path.resolve()) not in self._logs:
             self._logs.add(str(kept.path.resolve()))
             kept.replay(self)
+
+    def _accepts(self, a: ArmId, b: ArmId) -> bool:
+        """Return whether `tell` takes an answer about two arms of `side`."""
+        arms = self._before.index(a), self._before.index(b)
+        return not isinstance(self._arms, JudgedArms) or all(map(self._arms.accepts, arms))
 
     def _repr_html_(self) -> str:
         known = {

@@ -27,10 +27,12 @@ class AnswerLog:
         return self._rows.path
 
     def replay(self, inquiry: Inquiry) -> None:
-        """Tell an inquiry all answers in the file; there are none if it does not exist."""
+        """Tell an inquiry all answers in the file that it accepts; none if the file does not exist."""
         for where, (a, b, answer) in self._rows.rows():
+            pair = _arm(a, inquiry), _arm(b, inquiry)
             try:
-                inquiry.tell(_arm(a, inquiry), _arm(b, inquiry), answer)
+                if inquiry._accepts(*pair):
+                    inquiry.tell(*pair, answer)
             except InvalidInput as error:
                 raise InvalidFile(f"{where}: {error}") from None
 

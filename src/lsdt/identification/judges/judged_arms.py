@@ -75,7 +75,7 @@ class JudgedArms:
     def tell(self, first: int, second: int, answer: str, by: str | None = None) -> None:
         """Record an answer about two arms, given by index, in the order in which they were shown."""
         for arm in (first, second):
-            if arm not in self._place:
+            if not self.accepts(arm):
                 raise InvalidInput(
                     f"arm {self._base.label(arm)!r} cannot be the best by what was known before; only "
                     "answers about the other arms are accepted"
@@ -89,6 +89,10 @@ class JudgedArms:
             self._counted.add((by, a, b))
         self._told.append(_JudgedAnswer(a, b, answer, by))
         self._model.tell(a, b, CODES[answer])
+
+    def accepts(self, arm: int) -> bool:
+        """Return whether answers about an arm count: not if what was known before excludes it."""
+        return arm in self._place
 
     @property
     def judge(self) -> JudgeEstimate:
