@@ -68,6 +68,9 @@ def test_tables(tmp_path):
         str(tmp_path / "sizes.csv"),
     ):
         assert lsdt.candidate_set(lsdt.from_order(given_as)).arm_ids == ["tea L", "cola L"]
+    (tmp_path / "word.csv").write_text("arm,value\nS,1\nM,two\nL,3\n")
+    with pytest.raises(InvalidInput, match=r"value must be a finite number; row 1 of '.*word.csv' has 'two'"):
+        lsdt.from_order(tmp_path / "word.csv")
     table = table.drop(columns="within")
     assert lsdt.candidate_set(lsdt.from_order(table)).arm_ids == ["tea L", "cola L"]  # the largest of all
     counts = pd.DataFrame({"arm": [20, 10], "value": [1.0, 2.0]})

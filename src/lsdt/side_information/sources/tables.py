@@ -139,10 +139,19 @@ def take_column(columns: dict[str, list[Any]], name: str, what: str) -> list[Any
 def take_numbers(columns: dict[str, list[Any]], name: str, what: str) -> NDArray[np.float64]:
     """Return a column of finite numbers; an error names the row."""
     values = take_column(columns, name, what)
-    for row, value in enumerate(values):
-        if not is_number(value) or not np.isfinite(float(value)):
-            raise InvalidInput(f"{name} must be a finite number; row {row} of {what} has {value!r}")
+    bad = [row for row, value in enumerate(values) if not is_number(value) or not np.isfinite(float(value))]
+    if bad:
+        # One word makes a whole column of a file text: the word is what is wrong, not the numbers before it.
+        row = next((row for row in bad if not _reads_as_number(values[row])), bad[0])
+        raise InvalidInput(f"{name} must be a finite number; row {row} of {what} has {values[row]!r}")
     return np.array(values, np.float64)
+
+
+def _reads_as_number(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except (TypeError, ValueError):
+        return False
 
 
 def take_ids(columns: dict[str, list[Any]], name: str, what: str) -> list[ArmId]:
