@@ -22,15 +22,15 @@ run: $(VENV)/run.stamp ## the main job: the paper redone, every claim judged, as
 test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@$(MAKE) --no-print-directory --jobs 2 types $(VENV)/modules.stamp
-	@$(MAKE) --no-print-directory suite
+	@$(MAKE) --no-print-directory --jobs 2 types suite
 
 types:
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing
 	$(BIN)/lint-imports --no-logo
 
-suite:
+# Beside the types: tests that wait leave them the processor.
+suite: $(VENV)/modules.stamp
 	$(BIN)/python -m pytest -n auto
 
 test-thorough: $(VENV)/test.stamp ## the randomised tests with very many new examples, and the long loops: half an hour
