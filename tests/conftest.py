@@ -15,6 +15,7 @@ ROOMS = ("candidates", "ratings", "side_information", "theory")
 # Two files with the same tables, and other tests that compile policies by the dozen.
 ALL_POLICIES = (
     "tests/contract/test_policies.py::test_compiled_equals_plain_python",
+    "tests/policies/test_many_arms.py::test_every_arm_is_played_as_often_as_its_posterior_says",
     "tests/reproduce/test_every_part.py",
     "tests/reproduce/test_whole_report.py",
     "tests/theory/upper_bounds/",

@@ -186,6 +186,9 @@ def words_of_all():
         for law, model in MODELS.items():
             start = ready(variant, few, model)
             arms = trajectory(start, rewards(law, HORIZON))
+            if start.player.entries.expect is not None:  # as an agent with three pending decisions
+                numbers = np.arange(HORIZON, HORIZON + 3)
+                start.player.expect(start.player.packed, numbers, np.arange(3), np.full(3, 0.5))
             found[f"{variant}, {law}"] = [arms, start.player.packed.words().tobytes().hex()]
     for law in MODELS:
         agent = lsdt.Agent(few.reveal(0.5, 0.5, seed=1), "ucb1", rewards=law, seed=3)
