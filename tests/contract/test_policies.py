@@ -254,4 +254,4 @@ def test_the_agent_plays_what_the_simulator_plays(variant):
         for _ in range(HORIZON):
             decision = agent.ask()
             agent.tell(decision, draw_one(problem.rewards.law, MEANS[decision.arm], 1.0, 0.0, stream))
-        assert np.array_equal(agent.to_frame().plays, result.plays(chosen)[0]), law
+        assert np.array_equal(agent.state().counts, result.plays(chosen)[0]), law
