@@ -124,6 +124,19 @@ def test_the_page_says_which_arm_is_sure_where_another_one_is_recommended(http):
     assert "water is within the tolerance of the best. That is not certain of juice, which has the" in card
 
 
+def test_a_page_asks_for_a_tolerance_only_where_there_is_none(http):
+    """While it is computed, too: what is said at first must not be wrong."""
+    for name, known, text in (
+        ("without", {}, "Enter a tolerance"),
+        ("with epsilon", {"epsilon": 0.1}, "At another tolerance"),
+        ("with tolerance", {"tolerance": 0.1}, "At another tolerance"),
+    ):
+        made = {"name": name, "arms": ["tea", "mate"], "policy": "ucb1", "similar": [["tea", "mate"]]}
+        made = made if "epsilon" in known else {**made, "similar": []}
+        assert http.post("/v1/experiments", json={**made, **known}).is_success
+        assert text in http.get(f"/experiments/{name}").text, name
+
+
 def test_an_arm_that_retires_is_no_longer_the_best_one_on_the_page(http):
     made = {"arms": ["tea", "juice", "mate"], "epsilon": 0.2, "policy": "ucb1"}
     assert http.post("/v1/experiments", json={"name": "gone", **made}).is_success
@@ -573,18 +586,26 @@ def test_a_file_is_sent_from_a_browser(url, page):
 
 
 @pytest.mark.browser
-def test_pages_fit_a_phone_and_every_field_has_a_label(url, page):
+def test_pages_fit_a_phone_and_every_field_has_a_label(url, http, page):
+    """Also with names in which there is no space to break a line at."""
+    long, other = "x" * 200, "y" * 200
+    made = {"name": long, "arms": [long, other], "policy": "ucb1", "floor": {other: 0.1}}
+    assert http.post("/v1/experiments", json=made).is_success
+    rewards = [{"arm": arm, "reward": 1} for arm in (long, other)]
+    assert http.post(f"/v1/experiments/{long}/observe", json={"rewards": rewards}).is_success
     page.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2, mobile=True)
     fields = "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
-    one = "/experiments/drinks"
     some = ("", "/arms", "/log", "/manage", "/manage/stop", "/stopping")
-    for path in ("/", "/new", *(one + each for each in some), "/health"):
+    ones = [f"/experiments/{name}{each}" for name in ("drinks", long) for each in some]
+    for path in ("/", "/new", *ones, f"/experiments/{long}/arms/{long}", "/health"):
         page.open(url + path)
         there = f"location.pathname === '{path}' && document.readyState === 'complete'"
         page.wait(f"{there} && document.querySelector('footer') !== null")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
         assert page.evaluate(f"{fields}.filter(each => !each.labels.length).length") == 0, path
         assert page.evaluate("document.querySelectorAll('h1').length") == 1, path
+        hidden = "[...document.querySelectorAll('h1.hidden')].map(each => each.getBoundingClientRect().width)"
+        assert max(page.evaluate(hidden), default=0) <= 1, path  # for screen readers; it covered the page
 
 
 @pytest.mark.browser
