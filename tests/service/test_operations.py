@@ -414,6 +414,9 @@ def test_an_experiment_is_made_of_a_list_of_names_after_a_look_at_it(service):
     assert review.status_code == 200
     assert "Begin buttons?" in review.text
     assert "control, red button, blue button" in review.text
+    assert "; epsilon 0.1<" in review.text
+    numbers = browser.post("/new", LIST | {"rewards": "gaussian", "sigma": "2.5"})
+    assert "any number, sigma 2.5<" in numbers.text
     assert "buttons" not in service.hosted
     fields = dict(re.findall(r'<textarea name="(\w+)" hidden[^>]*>\n(.*?)</textarea>', review.text, re.S))
     sent = {word: unescape(text) for word, text in fields.items()}

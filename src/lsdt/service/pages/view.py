@@ -57,6 +57,7 @@ def overview(hosted: HostedExperiment) -> dict[str, Any]:
     return {
         "about": hosted.about(),
         "best": best,
+        "needs_tolerance": agent.tolerance is None and agent.side.epsilon is None,
         "called": lambda arm: called(agent.side, arm),
         "rows": _best_rows(best),
         "rate": _rate(hosted),
