@@ -330,7 +330,7 @@ class Routes:
         delta = _number(query.get("delta"), 0.05, "delta")
         tolerance = None if "tolerance" not in query else _number(query["tolerance"], 0.0, "tolerance")
         top = query.get("top", "1")
-        which = top if top == "all" else _whole(top, 1, "top")
+        which = int(top) if _is_whole(top) else top  # the agent says which words it takes
         return answer(await run_in_threadpool(stopping, hosted, delta, tolerance, which))
 
     async def lift(self, request: Request) -> Response:
@@ -549,10 +549,14 @@ def _option(word: str, text: str) -> Any:
     return text
 
 
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
 def _whole(text: str | None, default: int, name: str) -> int:
     if text is None:
         return default
-    if not text.isascii() or not text.isdigit() or len(text) > 18:
+    if not _is_whole(text):
         raise InvalidInput(f"{name} must be a whole number of at least 0; got {text!r}")
     return int(text)
 
