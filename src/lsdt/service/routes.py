@@ -493,7 +493,7 @@ class Routes:
         return messages.Health("ok"), 200
 
     async def metrics(self, request: Request) -> Response:
-        """Return what is counted, for Prometheus; to a key of one experiment, what is counted of that one."""
+        """Return the metrics for Prometheus; a key of one experiment gets only those of that experiment."""
         head = read_head(request.scope["headers"])
         caller = self._service.guard.admit(request.scope, head, "read")
         text = await run_in_threadpool(metrics_text, self._service, caller)
