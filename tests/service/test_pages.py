@@ -21,7 +21,7 @@ from lsdt.service.attention import of_experiment, of_service, pending_growth
 from lsdt.service.hosting import HostedExperiment, Point, Service
 from lsdt.service.keys import add_key
 from lsdt.service.messages import AskRequest, Expiry
-from lsdt.service.pages.view import _line, _ticks
+from lsdt.service.pages.view import _label, _line, _ticks
 from lsdt.service.plans import Plans, plan_text
 from lsdt.service.server import in_background
 from lsdt.service.settings import Settings
@@ -422,6 +422,17 @@ def test_ticks_of_the_line_are_round_numbers():
     assert found[1] == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
     assert found[2] == ["0", "5", "10"]
     assert found[3] == ["0.0005", "0.0006", "0.0007", "0.0008", "0.0009"]
+
+
+def test_labels_on_the_line_fit_in_any_script():
+    """A Chinese letter is two wide; cut at 16 letters, such names would cover one another."""
+    assert [_label(text) for text in ("tea", "a" * 16, "a" * 17)] == [
+        ("tea", 3),
+        ("a" * 16, 16),
+        ("a" * 15 + "…", 16),
+    ]
+    assert _label("赤いボタン") == ("赤いボタン", 10)
+    assert _label("赤いボタンの長い名前") == ("赤いボタンの長…", 15)
 
 
 def test_arms_on_the_line_lie_where_the_table_says():
