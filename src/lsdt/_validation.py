@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 import numpy as np
 
@@ -23,6 +24,7 @@ _LARGEST = sys.float_info.max
 LARGEST_REWARD = 1e100  # squares, and sums of very many squares, stay finite
 MOST_REPLICATIONS = 10**9  # far more than any machine finishes; refuses slips before memory is reserved
 MOST_JOBS = 4096  # no machine starts more threads
+_JOINERS = "\u200c\u200d"  # without which some scripts and emoji fall apart
 MOST_RATERS = 2**31 - 1  # the largest 32-bit integer
 
 
@@ -237,6 +239,16 @@ def checked_text(value: Any, name: str, meaning: str = "") -> str:
     if not isinstance(value, str) or not value:
         raise InvalidInput(f"{name} must be text{meaning}; got {value!r}")
     return value
+
+
+def is_legible(text: str) -> bool:
+    """Return whether people can read a text on one line: it prints, but for spaces of any kind and joiners.
+
+    Python takes the spaces of French and Japanese text for unprintable.
+    """
+    return text.isprintable() or all(
+        one.isprintable() or one in _JOINERS or category(one) == "Zs" for one in text
+    )
 
 
 def checked_word(value: Any, name: str, words: Iterable[str]) -> str:

@@ -88,6 +88,8 @@ def test_what_cannot_be_is_refused():
         with pytest.raises(InvalidInput, match="reason must be text of at most 500 printable"):
             agent.pause(reason=wrong)
     assert agent.status.name == "stopped"
+    agent.pause(reason="prix\u202f: trop élevé\u200d")  # a space and a joiner that Python does not print
+    assert agent.halt.reason == "prix\u202f: trop élevé\u200d"
 
 
 def test_each_action_leads_to_one_state_whatever_was_before():

@@ -183,7 +183,7 @@ def test_what_is_wrong_is_said_as_in_python(http, plain, call, body, status, det
     ("call", "detail"),
     [
         ("stopping?epsilon=.2", "this call takes delta, tolerance, top; got 'epsilon'"),
-        ("stopping?top=both", "top must be a whole number of at least 0; got 'both'"),
+        ("stopping?top=both", "top must be a whole number from 1 to 3, or 'all' for all arms within"),
         ("stopping?top=9", "top must be a whole number from 1 to 3, or 'all'"),
         ("best?top=0", "top must be a whole number from 1 to 3"),
         ("stopping?tolerence=.2", "did you mean 'tolerance'?"),

@@ -414,6 +414,17 @@ def test_an_experiment_is_made_of_a_list_of_names_after_a_look_at_it(service):
     assert review.status_code == 200
     assert "Begin buttons?" in review.text
     assert "control, red button, blue button" in review.text
+    assert "; epsilon 0.1<" in review.text
+    names = ["Prix\u202f!", "赤い\u3000ボタン", "می\u200cخواهم", "👩\u200d💻"]  # with spaces and joiners
+    foreign = browser.post("/new", {"name": "names", "arms": "\n".join(names), "step": "make"})
+    assert foreign.headers["location"] == "/experiments/names"
+    agent = service.hosted["names"].agent
+    assert agent.side.arm_ids == tuple(names)
+    done = browser.post("/experiments/names/manage/stop", {"arm": names[2], "reason": names[0]})
+    assert done.status_code == 303
+    assert agent.halt.text(agent.side).endswith("Prix !")
+    numbers = browser.post("/new", LIST | {"rewards": "gaussian", "sigma": "2.5"})
+    assert "any number, sigma 2.5<" in numbers.text
     assert "buttons" not in service.hosted
     fields = dict(re.findall(r'<textarea name="(\w+)" hidden[^>]*>\n(.*?)</textarea>', review.text, re.S))
     sent = {word: unescape(text) for word, text in fields.items()}
@@ -441,6 +452,7 @@ def test_an_experiment_is_made_of_a_list_of_names_after_a_look_at_it(service):
         ({"arms": " \n "}, "there are no arms"),
         ({"arms": "a\nb\na"}, "line 3 of the arms repeats 'a' of line 1"),
         ({"arms": "a\x00b"}, "line 1 of the arms: a name has at most 200 printable"),
+        ({"arms": "a\u202eb"}, "line 1 of the arms"),  # which turns around what follows
         ({"arms": "x" * 201}, "line 1 of the arms"),
         ({"relations": "control, red button, like"}, "line 1 of the relations is two arms"),
         ({"relations": "control, purple, similar"}, "purple"),

@@ -21,7 +21,7 @@ from lsdt.service.attention import of_experiment, of_service, pending_growth
 from lsdt.service.hosting import HostedExperiment, Point, Service
 from lsdt.service.keys import add_key
 from lsdt.service.messages import AskRequest, Expiry
-from lsdt.service.pages.view import _line, _ticks
+from lsdt.service.pages.view import _label, _line, _ticks
 from lsdt.service.plans import Plans, plan_text
 from lsdt.service.server import in_background
 from lsdt.service.settings import Settings
@@ -122,6 +122,19 @@ def test_the_page_says_which_arm_is_sure_where_another_one_is_recommended(http):
     shown = unescape(_when(lambda: http.get("/experiments/two").text, "tolerance of the best"))
     card = re.sub(r"\s+", " ", re.sub("<[^>]+>", "", shown))
     assert "water is within the tolerance of the best. That is not certain of juice, which has the" in card
+
+
+def test_a_page_asks_for_a_tolerance_only_where_there_is_none(http):
+    """While it is computed, too: what is said at first must not be wrong."""
+    for name, known, text in (
+        ("without", {}, "Enter a tolerance"),
+        ("with epsilon", {"epsilon": 0.1}, "At another tolerance"),
+        ("with tolerance", {"tolerance": 0.1}, "At another tolerance"),
+    ):
+        made = {"name": name, "arms": ["tea", "mate"], "policy": "ucb1", "similar": [["tea", "mate"]]}
+        made = made if "epsilon" in known else {**made, "similar": []}
+        assert http.post("/v1/experiments", json={**made, **known}).is_success
+        assert text in http.get(f"/experiments/{name}").text, name
 
 
 def test_an_arm_that_retires_is_no_longer_the_best_one_on_the_page(http):
@@ -411,6 +424,17 @@ def test_ticks_of_the_line_are_round_numbers():
     assert found[3] == ["0.0005", "0.0006", "0.0007", "0.0008", "0.0009"]
 
 
+def test_labels_on_the_line_fit_in_any_script():
+    """A Chinese letter is two wide; cut at 16 letters, such names would cover one another."""
+    assert [_label(text) for text in ("tea", "a" * 16, "a" * 17)] == [
+        ("tea", 3),
+        ("a" * 16, 16),
+        ("a" * 15 + "…", 16),
+    ]
+    assert _label("赤いボタン") == ("赤いボタン", 10)
+    assert _label("赤いボタンの長い名前") == ("赤いボタンの長…", 15)
+
+
 def test_arms_on_the_line_lie_where_the_table_says():
     frame = pd.DataFrame(
         {
@@ -573,18 +597,26 @@ def test_a_file_is_sent_from_a_browser(url, page):
 
 
 @pytest.mark.browser
-def test_pages_fit_a_phone_and_every_field_has_a_label(url, page):
+def test_pages_fit_a_phone_and_every_field_has_a_label(url, http, page):
+    """Also with names in which there is no space to break a line at."""
+    long, other = "x" * 200, "y" * 200
+    made = {"name": long, "arms": [long, other], "policy": "ucb1", "floor": {other: 0.1}}
+    assert http.post("/v1/experiments", json=made).is_success
+    rewards = [{"arm": arm, "reward": 1} for arm in (long, other)]
+    assert http.post(f"/v1/experiments/{long}/observe", json={"rewards": rewards}).is_success
     page.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2, mobile=True)
     fields = "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
-    one = "/experiments/drinks"
     some = ("", "/arms", "/log", "/manage", "/manage/stop", "/stopping")
-    for path in ("/", "/new", *(one + each for each in some), "/health"):
+    ones = [f"/experiments/{name}{each}" for name in ("drinks", long) for each in some]
+    for path in ("/", "/new", *ones, f"/experiments/{long}/arms/{long}", "/health"):
         page.open(url + path)
         there = f"location.pathname === '{path}' && document.readyState === 'complete'"
         page.wait(f"{there} && document.querySelector('footer') !== null")
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
         assert page.evaluate(f"{fields}.filter(each => !each.labels.length).length") == 0, path
         assert page.evaluate("document.querySelectorAll('h1').length") == 1, path
+        hidden = "[...document.querySelectorAll('h1.hidden')].map(each => each.getBoundingClientRect().width)"
+        assert max(page.evaluate(hidden), default=0) <= 1, path  # for screen readers; it covered the page
 
 
 @pytest.mark.browser

@@ -155,7 +155,7 @@ class AskedOrder:
     def blocked(self) -> list[tuple[int, int, int]]:
         """Return the blocked arms, with the open decision and the number of plays behind it, largest first.
 
-        They are at least 100, and at least as many as those counted.
+        These plays are at least 100, and at least as many as those counted.
         """
         found = [
             (arm, self._first[arm], len(queue))

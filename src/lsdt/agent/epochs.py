@@ -43,7 +43,7 @@ class Epochs:
         self._epochs: list[int] = []
 
     def add(self, number: int, epoch: int) -> None:
-        """Record the epoch of a number; the first one counts."""
+        """Record the epoch of a number that has none yet."""
         ends = self._ends
         if ends and number == ends[-1] and epoch == self._epochs[-1]:
             ends[-1] = number + 1

@@ -12,7 +12,7 @@ import struct
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lsdt._validation import checked_number
+from lsdt._validation import checked_number, is_legible
 from lsdt.agent.binary_format import head_of
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.storage import Kind
@@ -47,7 +47,7 @@ class Signature(NamedTuple):
 def checked_signature(by: Any, reason: Any) -> Signature:
     """Return a signature whose texts are printable and short, or say what is accepted."""
     for word, text in (("by", by), ("reason", reason)):
-        if not isinstance(text, str) or len(text) > _LONGEST or not text.isprintable():
+        if not isinstance(text, str) or len(text) > _LONGEST or not is_legible(text):
             shown = (
                 repr(text) if not isinstance(text, str) or len(text) < 100 else f"{len(text):,} characters"
             )

@@ -406,10 +406,10 @@ def _evidence(standing: Standing, prior: MeanPrior) -> tuple[Floats, Floats]:
 
 
 def _span(standing: Standing, prior: MeanPrior) -> float:
-    """Return how wide an interval unbounded means span at least, judging by rewards.
+    """Return the least width of an interval that holds all means, for unbounded rewards.
 
-    How many pairs are similar says how far apart arms are. Where none is, arms without rewards are taken to
-    be as far apart as the others.
+    Similar pairs bound how far apart arms are. Without any, arms without rewards are assumed to be spread as
+    widely as the others.
     """
     first, second = free_posterior(standing, prior.arms)
     told = standing.counts[prior.arms] > 0.0

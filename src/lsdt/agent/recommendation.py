@@ -183,7 +183,7 @@ def arms_frame(agent: Held) -> pd.DataFrame:
 
 
 def _told_frame(learner: Learner) -> pd.DataFrame:
-    """Return a row per arm, but for the estimates."""
+    """Return a row per arm, without the estimates."""
     import pandas as pd
 
     n_arms, counts, policy = learner.side.n_arms, learner.counts, learner.policy

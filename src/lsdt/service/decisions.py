@@ -75,7 +75,7 @@ def _name_of(what: str, agent: Agent, unit: Any, caller: Caller, key: str) -> st
 
 @lru_cache(maxsize=1024)
 def decision_call(path: str) -> tuple[str, str] | None:
-    """Return experiment and call of a path that is a decision, else None."""
+    """Return experiment and call if the path is that of ask, tell or observe, else None."""
     found = _CALL.fullmatch(path)
     return None if found is None else (found[1], found[2])
 

@@ -39,11 +39,11 @@ def entries(store: Store, name: str, after: int, limit: int | None) -> Iterator[
 
 
 def as_row(entry: Entry, side: SideInformation) -> dict[str, Any]:
-    """Return an event in plain words.
+    """Return an event as a row of the log that users read.
 
-    The propensity of an ask lies where others have the reward. `first` is, of a unit that was there before,
-    the number of its first decision. `by` and `reason` are those of an action. Arms go by their number; the
-    service sees to it that numbers stay.
+    For a decision of a unit that had asked before, `first` is the number of its first decision. `by` and
+    `reason` say who took an action, and why. The store holds the propensity of an ask in the column of the
+    reward, and arms by number, which never changes.
     """
     is_ask, word = entry.kind == Kind.ASK, _WORDS.get(entry.kind, str(entry.kind))
     is_reward = entry.kind not in _WITHOUT_REWARD

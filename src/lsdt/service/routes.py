@@ -330,7 +330,7 @@ class Routes:
         delta = _number(query.get("delta"), 0.05, "delta")
         tolerance = None if "tolerance" not in query else _number(query["tolerance"], 0.0, "tolerance")
         top = query.get("top", "1")
-        which = top if top == "all" else _whole(top, 1, "top")
+        which = int(top) if _is_whole(top) else top  # the agent says which words it takes
         return answer(await run_in_threadpool(stopping, hosted, delta, tolerance, which))
 
     async def lift(self, request: Request) -> Response:
@@ -493,7 +493,7 @@ class Routes:
         return messages.Health("ok"), 200
 
     async def metrics(self, request: Request) -> Response:
-        """Return what is counted, for Prometheus; to a key of one experiment, what is counted of that one."""
+        """Return the metrics for Prometheus; a key of one experiment gets only those of that experiment."""
         head = read_head(request.scope["headers"])
         caller = self._service.guard.admit(request.scope, head, "read")
         text = await run_in_threadpool(metrics_text, self._service, caller)
@@ -549,10 +549,14 @@ def _option(word: str, text: str) -> Any:
     return text
 
 
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
 def _whole(text: str | None, default: int, name: str) -> int:
     if text is None:
         return default
-    if not text.isascii() or not text.isdigit() or len(text) > 18:
+    if not _is_whole(text):
         raise InvalidInput(f"{name} must be a whole number of at least 0; got {text!r}")
     return int(text)
 

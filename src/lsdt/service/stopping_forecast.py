@@ -1,6 +1,6 @@
-"""What takes long to find out, for those who watch: how far from stopping, contradictions, changed means.
+"""Slow findings for open pages: how far an experiment is from stopping, contradictions, changed means.
 
-It is found in a thread, never on the event loop.
+They are computed in a thread, never on the event loop.
 """
 
 from __future__ import annotations

@@ -44,9 +44,9 @@ _NOT_ARRIVED = (httpx.ConnectError, httpx.ConnectTimeout)
 
 
 class BaseClient:
-    """What the clients share: all but what they send with, which answers at once or is to be awaited.
+    """The methods of both clients, written once; a subclass sends the requests, blocking or awaited.
 
-    Methods fill in rows of the table in `calls`.
+    Each method fills in a row of the table in `calls`.
     """
 
     _is_async: ClassVar[bool]

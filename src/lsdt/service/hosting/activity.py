@@ -118,7 +118,7 @@ class Activity:
     ) -> Activity:
         """Return the activity up to where an agent is, from the last events of its log.
 
-        Read are `n_events`; up to `n_most` where open decisions lie further back than that.
+        It reads `n_events`, and up to `n_most` if some open decisions are older than these.
         """
         made = cls(expiry, agent.rewards.family == "bernoulli")
         upto = log_position(agent)

@@ -38,19 +38,20 @@ class Note(NamedTuple):
 
 
 class CommitResult(NamedTuple):
-    """What became of a change that is durable now.
+    """The outcome of a committed change.
 
     Attributes
     ----------
     n_repeats : int
-        How many of its events the log had already: others may have closed the same decisions.
+        How many of its events were in the log already: others may have closed the same decisions.
     stored : bytes or None
-        What is kept under the key of the note: then this is a repeat, and none of its events were written.
+        The answer stored under the request's idempotency key: this is a repeat, and its events were not
+        written.
     is_taken : bool
-        Whether another replica was faster to give the unit of this ask an arm: then nothing was written, and
-        the unit is to ask again.
+        Whether another replica gave the unit of this ask an arm first. Then nothing was written, and the
+        decision has to be made again.
     assigned : sequence of pairs
-        What the store now has of units that asked: the hash of each, and its row.
+        The units that asked, as stored: the hash of each, and its row.
     """
 
     n_repeats: int = 0

@@ -223,7 +223,7 @@ class Service:
         raise Refused(404, f"there is no experiment {name!r} (there: {there}){suggest(name, names)}")
 
     def check_new(self, name: str) -> None:
-        """Refuse a name that is none, or that another experiment has."""
+        """Refuse an invalid name, or one that is taken."""
         checked_name(name)
         if self.knows(name) or (self.store.is_shared and self.store.find(name) is not None):
             raise Refused(409, f"there is an experiment {name!r} already; choose another name")
@@ -231,7 +231,7 @@ class Service:
     def make(
         self, name: str, side: SideInformation, options: dict[str, Any], expiry: messages.Expiry | None
     ) -> HostedExperiment:
-        """Begin an experiment; this may take long, and runs in a thread of its own."""
+        """Begin an experiment. This may take long; call it in a thread."""
         self.check_new(name)
         self._being_made.add(name)
         try:
@@ -353,7 +353,7 @@ class Service:
     # ---------------------------------------------------------------- time
 
     async def start(self) -> None:
-        """Begin what happens by itself: expiry, curves, keys that others added."""
+        """Start the background tasks: expiry, curves, keys that others added."""
         self._ticker = asyncio.create_task(self._tick())
         self.webhooks.start()
 

@@ -6,6 +6,7 @@ import csv
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from lsdt._validation import is_legible
 from lsdt.agent import checked_seconds
 from lsdt.errors import InvalidInput
 from lsdt.service import messages
@@ -88,7 +89,7 @@ def _arms(text: str) -> dict[str, int]:
         name = line.strip()
         if not name:
             continue
-        if len(name) > _LONGEST or not name.isprintable():
+        if len(name) > _LONGEST or not is_legible(name):
             raise InvalidInput(
                 f"line {number} of the arms: a name has at most {_LONGEST} printable characters; got "
                 f"{name[:50]!r}"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from itertools import accumulate
 from time import time
 from typing import TYPE_CHECKING, Any, NamedTuple
+from unicodedata import east_asian_width
 from urllib.parse import quote
 
 import numpy as np
@@ -28,8 +31,10 @@ _LEVELS = 6  # rows of labels above the line
 _BEST = 9  # rows of the best arms
 _OUT = 12  # rows of the arms that are out
 _TICKS = 6  # at most, on the line of arms
-_LEFT, _RIGHT = 60.0, 940.0  # ends of the line in a picture that is 1,000 wide: half a label fits beside them
-_LETTER = 7.0  # width of a letter of a label
+_WIDEST = 16  # letters of a label
+_LETTER = 8.0  # width of one, of those of a wide font
+# Ends of the line in a picture that is 1,000 wide: half a label fits beside them.
+_LEFT, _RIGHT = 70.0, 930.0
 # Beyond these, making the page would hold up decisions.
 _MOST_PAIRS = 20_000  # similar pairs that are looked through for arms with a reward
 _MOST_SUSPECTED = 2_000  # arms up to which suspects are looked for while a page is open: 17 ms
@@ -57,6 +62,7 @@ def overview(hosted: HostedExperiment) -> dict[str, Any]:
     return {
         "about": hosted.about(),
         "best": best,
+        "needs_tolerance": agent.tolerance is None and agent.side.epsilon is None,
         "called": lambda arm: called(agent.side, arm),
         "rows": _best_rows(best),
         "rate": _rate(hosted),
@@ -170,9 +176,9 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
     dots, most = [], max(1, int(plays.max()))
     for arm in known[np.argsort(places[known], kind="stable")].tolist():
         name, text = str(frame["arm"].iloc[arm]), side.show(arm)
-        shown = text if len(text) <= 16 else text[:15] + "…"
+        shown, n_letters = _label(text)
         x = _LEFT + (_RIGHT - _LEFT) * (float(places[arm]) - low) / (high - low)
-        level, half = -1, 0.5 * _LETTER * len(shown) + 3
+        level, half = -1, 0.5 * _LETTER * n_letters + 3
         if arm in labelled:
             level = next((each for each in range(_LEVELS) if ends[each] <= x - half), -1)
             if level >= 0:
@@ -202,6 +208,15 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
         "n_shown": len(dots),
         "n_levels": 1 + max((dot.level for dot in dots), default=0),
     }
+
+
+def _label(text: str) -> tuple[str, int]:
+    """Return a text cut to the width of a label, and its width in letters: Chinese ones are two wide."""
+    widths = list(accumulate(2 if east_asian_width(one) in "WF" else 1 for one in text))
+    if widths[-1] <= _WIDEST:
+        return text, widths[-1]
+    n = bisect_right(widths, _WIDEST - 1)
+    return f"{text[:n]}…", widths[n - 1] + 1
 
 
 def _ticks(low: float, high: float) -> list[tuple[float, str]]:

@@ -1,6 +1,6 @@
 """Delivers messages to endpoints, with retries, on a separate thread and event loop.
 
-Every endpoint has its own line, so that a slow or dead one delays nobody else's messages; and nothing here is
+Every endpoint has its own line, so that a slow or dead one delays only its own messages; and nothing here is
 on the event loop of decisions.
 """
 

@@ -175,7 +175,7 @@ class Webhooks:
         return made
 
     def _why_not(self, endpoint: Endpoint) -> str:
-        """Return why an endpoint is sent nothing; empty if it is."""
+        """Return why messages are not sent to an endpoint; empty if they are."""
         if endpoint.is_gone or (self._courier is not None and self._courier.line(endpoint.id).is_gone):
             return "it answered 410; remove it, or add it again"
         if endpoint.created:
