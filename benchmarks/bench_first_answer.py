@@ -112,7 +112,7 @@ def agent_cold() -> Row:
 
 def agent_compiled() -> Row:
     work = "the same, compiled before"
-    return _process(work, [sys.executable, "-c", _readme() + AGENT], 1.0, "soft_closure")
+    return _process(work, [sys.executable, "-c", _readme() + AGENT], 1.0, "lsdt_posterior")
 
 
 def command_cold() -> Row:
@@ -221,7 +221,7 @@ def service_cold() -> Row:
 
 
 def service_compiled() -> Row:
-    return _created("the same, compiled before", 1.0, "soft_closure")
+    return _created("the same, compiled before", 1.0, "lsdt_posterior")
 
 
 def _longest_wait(mode: str, n_requests: int | None = None) -> tuple[float, int]:

@@ -474,6 +474,7 @@ def test_candidates_and_a_small_agent_load_no_dataframes_and_no_compiler(tmp_pat
         for _ in range(20):
             agent.tell(agent.ask(), 1)
         agent.stopping()
+        agent.best()
     """
     assert loaded_by(command, tmp_path) == []
     assert loaded_by(agent, tmp_path) == []

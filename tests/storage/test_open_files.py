@@ -6,6 +6,7 @@ import os
 import shutil
 import sqlite3
 import threading
+from contextlib import closing
 
 import pytest
 
@@ -74,6 +75,14 @@ def remove_lock(path):
 
 def link(path):
     os.link(path, beside(path, "-link"))
+
+
+def truncate(path):
+    os.truncate(path, 0)
+
+
+def copy_backup_over(path):
+    shutil.copyfile(beside(path, "-backup"), path)
 
 
 HARMS = (remove, replace, rename, rename_folder, remove_log, replace_log, remove_index, remove_lock, link)
@@ -147,6 +156,37 @@ def test_an_agent_refuses_everything_after_its_file_is_gone(path):
         with pytest.raises(StoreFailed, match="lsdt.db' was removed or renamed while it was open"):
             call()
     agent.close()
+
+
+@pytest.mark.parametrize("harm", [truncate, copy_backup_over])
+def test_nothing_is_answered_after_the_file_was_overwritten_by_a_shorter_one(path, harm):
+    with opened(path) as store:
+        store.create("x", "", b"")
+    shutil.copyfile(path, beside(path, "-backup"))
+    with opened(path) as store:
+        store.lease("x").append([ask(number) for number in range(5_000)])
+    store = opened(path)
+    harm(path)
+    for call in (store.verify, lambda: store.create("y", "", b""), lambda: store.latest("x")):
+        with pytest.raises(StoreFailed, match="became shorter while it was open .was a backup copied"):
+            call()
+    store.close()
+
+
+def test_a_file_that_became_longer_must_not_become_shorter_again(path):
+    store = opened(path)
+    store.create("x", "", b"")
+    before = path.stat().st_size
+    store.lease("x").append([ask(number) for number in range(5_000)])
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    after = path.stat().st_size
+    assert after > before
+    store.verify()
+    os.truncate(path, (before + after) // 2)
+    with pytest.raises(StoreFailed, match="became shorter"):
+        store.verify()
+    store.close()
 
 
 def test_a_file_with_several_names_is_refused(path):

@@ -28,6 +28,7 @@ from .jit import (
 )
 from .memory import (
     available_memory as available_memory,
+    fits_in_memory as fits_in_memory,
     readable_bytes as readable_bytes,
     require_memory as require_memory,
 )

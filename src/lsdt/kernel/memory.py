@@ -34,6 +34,11 @@ def available_memory() -> int:
     return min(_limits) if _limits else _free_memory()
 
 
+def fits_in_memory(needed: float, share: float) -> bool:
+    """Return whether so many bytes take less than a share of what is available."""
+    return (needed < _NEGLIGIBLE and not _limits) or needed < share * available_memory()
+
+
 def _free_memory() -> int:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():

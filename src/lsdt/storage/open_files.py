@@ -2,8 +2,9 @@
 
 A file that is removed, renamed or replaced while it is open still accepts writes, which are then lost. Opened
 under a second name, a hard link, it gets a second log (``-wal``) beside that name, and the two logs overwrite
-each other's changes. The check takes a microsecond per file, so it is done after every commit, before
-requests are answered.
+each other's changes. A backup copied over it, or ``> lsdt.db``, leaves the same file with other contents; it
+is then mostly shorter, and a database without VACUUM never becomes shorter by itself. The check takes a
+microsecond per file, so it is done after every commit, before requests are answered.
 """
 
 from __future__ import annotations
@@ -48,9 +49,10 @@ class OpenFiles:
         check_links(path)
         self._path = str(path)
         self._files = [(name, _identity(os.stat(name))) for name in map(self._path.__add__, ("", *endings))]
+        self._size = os.stat(self._path).st_size  # the largest that it was seen with
 
     def complaint(self) -> Complaint | None:
-        """Return what is wrong, if anything: a file that is missing, replaced, or has a second name."""
+        """Return what is wrong, if anything: a file is missing, replaced, shorter, or has a second name."""
         for name, identity in self._files:
             is_apart = name == self._path or name.endswith("-wal")
             try:
@@ -59,8 +61,15 @@ class OpenFiles:
                 return Complaint(f"{name!r} was removed or renamed while it was open", is_apart)
             if _identity(found) != identity:
                 return Complaint(f"{name!r} was replaced by another file while it was open", is_apart)
-            if found.st_nlink > 1 and name == self._path:
+            if name != self._path:
+                continue
+            if found.st_nlink > 1:
                 return Complaint(f"{name!r} was given a second name, a hard link, while it was open", False)
+            if found.st_size < self._size:
+                return Complaint(
+                    f"{name!r} became shorter while it was open (was a backup copied over it?)", False
+                )
+            self._size = found.st_size
         return None
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from lsdt.candidates.triangles import witnesses_kernel as kernel
 from lsdt.candidates.triangles.windows_kernel import SeenWindows, eliminate_by_windows
-from lsdt.kernel import available_memory, over_blocks
+from lsdt.kernel import fits_in_memory, over_blocks
 from lsdt.side_information import PairStore, Reveal, Store, WindowStore, write_bits
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def rows_are_cheaper(store: WindowStore) -> bool:
     side = store.windows.n_similar / n_arms
     tries = min(1.0 / p_dissimilar, (side * p_similar) ** 2)
     tosses = tries + min(2.0 * math.sqrt(tries) / p_similar, 2.0 * side)
-    return bool(tosses > 4.0 * n_arms and sum(store.expected_counts()) * 16 < 0.5 * available_memory())
+    return bool(tosses > 4.0 * n_arms and fits_in_memory(sum(store.expected_counts()) * 16, 0.5))
 
 
 def _is_dense(pairs: PairStore) -> bool:
@@ -78,7 +78,7 @@ def _is_dense(pairs: PairStore) -> bool:
 
 
 def _bits_fit(n_arms: int) -> bool:
-    return 2 * n_arms * _n_words(n_arms) * 8 < 0.8 * available_memory()
+    return fits_in_memory(2 * n_arms * _n_words(n_arms) * 8, 0.8)
 
 
 def _n_words(n_arms: int) -> int:
