@@ -82,3 +82,15 @@ def test_pairs_have_two_entries():
     assert check.is_pair((1, 2))
     assert check.is_pair(["a", "b"])
     assert not any(map(check.is_pair, ("ab", b"ab", (1,), 2, {1, 2, 3}, None)))
+
+
+def test_limits_of_numbers_are_in_plain_words():
+    """``a number above 0 and at least 1e-100 and at most 1`` was what the list of policies said."""
+    words = check.number_in_words
+    assert words(None, None, None) == "a number"
+    assert words(0.0, None, None) == "a number above 0"
+    assert words(0.0, None, 1.0) == "a number above 0 and at most 1"
+    assert words(0.0, 1e-100, 1.0) == "a number above 0, from 1e-100 to 1"
+    assert words(None, 0.5, 1.0) == "a number from 0.5 to 1"
+    assert words(None, 0.0, None) == "a number of at least 0"
+    assert words(None, None, 1.0) == "a number of at most 1"

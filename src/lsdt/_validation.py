@@ -151,9 +151,11 @@ def check_sizes(values: NDArray[np.float64], what: str) -> None:
 def checked_spread(value: Any, name: str, above: float = 0.0, most: float = LARGEST_REWARD) -> float:
     """Return a standard deviation, scale or exponent within its limits, or say what is accepted."""
     number = _as_float(value)
-    if number is None or not (above < number <= most and number >= 1.0 / LARGEST_REWARD):
-        least = f" and at least {1.0 / LARGEST_REWARD:g}" if above == 0.0 else ""
-        raise InvalidInput(f"{name} must be a number above {above:g}{least}, at most {most:g}; got {value!r}")
+    least = 1.0 / LARGEST_REWARD
+    if number is None or not (above < number <= most and number >= least):
+        is_tiny = number is not None and above < number < least
+        limits = number_in_words(None, least, most) if is_tiny else number_in_words(above, None, most)
+        raise InvalidInput(f"{name} must be {limits}; got {value!r}")
     return number
 
 
@@ -189,9 +191,13 @@ def checked_number(
 
 def number_in_words(above: float | None, at_least: float | None, at_most: float | None) -> str:
     """Return the limits of a number in words, such as 'a number above 0 and at most 1'."""
-    limits = {"above": above, "at least": at_least, "at most": at_most}
-    told = [f"{word} {limit:g}" for word, limit in limits.items() if limit is not None]
-    return " ".join(["a number", " and ".join(told)]).strip()
+    if at_least is not None:
+        limits = f"of at least {at_least:g}" if at_most is None else f"from {at_least:g} to {at_most:g}"
+        return f"a number {limits}" if above is None else f"a number above {above:g}, {limits}"
+    most = "" if at_most is None else f"at most {at_most:g}"
+    if above is None:
+        return f"a number of {most}" if most else "a number"
+    return f"a number above {above:g}" + (f" and {most}" if most else "")
 
 
 def checked_whole(value: Any, name: str, least: int, most: int | None = None, meaning: str = "") -> int:

@@ -301,6 +301,28 @@ def test_auto_says_why():
     assert lsdt.Agent(SIDE, "ucb1").policy_reason == "asked for"
 
 
+@pytest.mark.parametrize(
+    "contradictory",
+    [
+        {"n_arms": 3, "better": [(0, 1), (1, 2), (2, 0)]},
+        {"n_arms": 3, "ranges": [(0, 1, 0.1, 0.2), (1, 2, 0.1, 0.2), (2, 0, 0.1, 0.2)]},
+        {
+            "n_arms": 5,
+            "similar": [(0, 1), (1, 2), (2, 3), (3, 0)],
+            "dissimilar": [(0, 2), (1, 3)],
+            "epsilon": (0.1, 0.2),
+        },
+    ],
+)
+def test_auto_says_that_relations_without_one_epsilon_contradict(contradictory):
+    """It played on all arms and said: on the arms that the relations leave."""
+    agent = lsdt.Agent(lsdt.SideInformation(**contradictory))
+    assert agent.policy.label == "ts on propagation"
+    assert "contradicts itself" in agent.policy_reason
+    assert "conflict names relations to correct" in agent.policy_reason
+    assert agent.ask().arm in range(contradictory["n_arms"])
+
+
 def test_bad_agents():
     with pytest.raises(InvalidInput, match="needs a SideInformation"):
         lsdt.Agent([1, 2])

@@ -231,3 +231,25 @@ def test_module_is_the_command():
     assert "may be the best" in good.stdout
     assert bad.returncode == 3
     assert bad.stderr.startswith("lsdt: error: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["identify", "--arms", "30"],
+            "lsdt identify has no option '--arms' (did you mean '--n-arms'?); see",
+        ),
+        (["plan", "x.csv", "--horizon=5"], ""),  # a beginning of one option only is that option
+        (["plan", "x.csv", "--zoo=5"], "lsdt plan has no option '--zoo'; see lsdt plan --help"),
+        (["plan", "x.csv", "y\x1b.csv"], "lsdt plan has no argument 'y\\x1b.csv'"),
+    ],
+)
+def test_unknown_options_are_named_with_a_similar_one(capsys, words, message):
+    """The error named no command, showed the usage of all, and suggested nothing."""
+    if message:
+        with pytest.raises(SystemExit, match="2"):
+            main(words)
+    else:
+        assert main(words) == 3
+    assert message in capsys.readouterr().err

@@ -21,7 +21,9 @@ def test_a_page_of_an_example_and_of_a_file(capsys, tmp_path, monkeypatch):
     code, out, err = run(capsys, "explore", "--example", "partial")
     assert (code, err) == (0, "")
     assert "7 of 11 arms may be the best" in out
-    assert "example-partial.html" in out
+    assert "explained   11 arms\n" in out
+    size = (tmp_path / "example-partial.html").stat().st_size
+    assert f"example-partial.html ({size / 1e3:.0f} kB): open" in out  # it was 0.0 MB
     assert '"play":' in (tmp_path / "example-partial.html").read_text(encoding="utf-8")
     lsdt.SideInformation(3, [(0, 1), (1, 2)], [(0, 2)]).save("drinks.parquet")
     code, out, _ = run(capsys, "explore", "drinks.parquet", "--proofs", 1, "--json")

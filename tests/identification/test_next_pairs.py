@@ -61,6 +61,19 @@ def test_it_stops_by_itself():
     assert len(inquiry.found) < 8
 
 
+def test_a_batch_has_each_pair_once():
+    """Arms near the ends were proposed with one another in both directions."""
+    for seed in range(10):
+        means = np.random.default_rng(seed).uniform(0.1, 0.9, 8)
+        inquiry, seen = lsdt.Inquiry(lsdt.SideInformation(8, epsilon=0.2)), set()
+        while pairs := inquiry.next(20).pairs:
+            for a, b in pairs:
+                assert frozenset((a, b)) not in seen
+                seen.add(frozenset((a, b)))
+                inquiry.tell(a, b, "similar" if abs(means[a] - means[b]) < 0.2 else "dissimilar")
+        assert len(seen) <= 28
+
+
 def test_reasons_for_no_question():
     assert lsdt.next_pairs(lsdt.SideInformation(1)).reason == "1 arm left"
     assert lsdt.next_pairs(lsdt.SideInformation(5), until=5).reason == "5 arms left"

@@ -122,9 +122,11 @@ def test_pairs_leave_what_the_candidates_of_the_answers_are():
     side = lsdt.SideInformation(4, similar=[(0, 1), (0, 2)], epsilon=0.2)
     one = LikelyMeans(np.arange(4), np.array([[0.5, 0.6, 0.35, 0.95]]))
     # Arms 1 and 2 are dissimilar, so that 0 is out; 3 is dissimilar to all others.
-    assert left_with_pairs(side, one, 6).tolist() == [3]
+    asked, left = left_with_pairs(side, one, 6)
+    assert left.tolist() == [3]
+    assert 1 <= asked[0] <= 4  # only four of the six pairs are unknown
     near = LikelyMeans(np.arange(4), np.array([[0.5, 0.6, 0.45, 0.95], [0.5, 0.6, 0.35, 0.95]]))
-    assert left_with_pairs(side, near, 6).tolist() == [4, 3]
+    assert left_with_pairs(side, near, 6)[1].tolist() == [4, 3]
 
 
 def test_the_classical_formula():
@@ -146,7 +148,7 @@ def test_tolerances_and_budgets():
     affordable = table[table["tolerance"] == large].iloc[0]
     assert affordable["tries"] <= 1_000
     assert plan.rounds["regret"].is_monotonic_increasing
-    assert plan.learning["more"].tolist() == ["5 more pairs", "5 more tries"]
+    assert plan.learning["more"].tolist() == ["5 more tries"]  # all pairs are known
     assert "can be the best" in plan.text
 
 
@@ -226,6 +228,31 @@ def test_contradictory_relations_are_refused():
         lsdt.plan(claw)
 
 
+def test_contradictory_order_is_refused_by_name_without_a_warning(recwarn):
+    circle = lsdt.SideInformation(3, better=[(0, 1), (1, 2), (2, 0)])
+    with pytest.raises(InconsistentSideInformation, match="correct them: .*0 is better than 1"):
+        lsdt.plan(circle, tolerance=0.1)
+    assert not recwarn.list
+
+
+def test_pairs_without_epsilon_ask_for_one():
+    """A tolerance was asked for, and then means_between, neither of which helps."""
+    side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(1, 2)])
+    for options in ({}, {"tolerance": 0.1}, {"tolerance": 0.1, "means_between": (0.0, 0.5)}):
+        with pytest.raises(Unsupported, match=r"give epsilon=\.\.\."):
+            lsdt.plan(side, **options)
+
+
+def test_no_more_pairs_are_asked_about_than_can_help():
+    """Five arms have ten pairs, and a plan spoke of a hundred more."""
+    side = lsdt.SideInformation(5, similar=[(0, 1)], dissimilar=[(1, 2)], epsilon=0.1)
+    plan = lsdt.plan(side, horizons=[], runs=3)
+    count, _, rest = plan.learning["more"][0].partition(" ")
+    assert 1 <= int(count) <= 8
+    assert rest == "more pairs (no others can help)"
+    assert f"After {count} more pairs (no others can help), " in plan.text
+
+
 def test_the_command(tmp_path, capsys):
     path = tmp_path / "side.csv"
     path.write_text("a,b,relation\ntea,coffee,similar\ntea,water,dissimilar\n")
@@ -237,6 +264,9 @@ def test_the_command(tmp_path, capsys):
     assert answer["tolerance"] == 0.2
     assert len(answer["rounds"]) == 1
     assert len(answer["tolerances"]) == 5
+    assert main(["plan", str(path)]) == 7
+    assert "give --epsilon" in capsys.readouterr().err
+    path.write_text("a,b,relation\ntea,coffee,better\n")
     assert main(["plan", str(path)]) == 7
     assert "so give a tolerance" in capsys.readouterr().err
     with pytest.raises(SystemExit):

@@ -127,6 +127,13 @@ def test_mistakes_in_a_users_policy_are_named():
     with pytest.raises(InvalidInput, match="a policy is a name"):
         lsdt.simulate(PROBLEM, [3], 10, 1)
 
+    class Plain:
+        def __init__(self):
+            """Take nothing."""
+
+    with pytest.raises(InvalidInput, match=r"two arguments, \(situation, rng\); or give an object of it"):
+        lsdt.simulate(PROBLEM, [Plain], 10, 1)
+
 
 def test_rewards_from_a_function():
     means = [1 / 3, 1 / 2, 3 / 5]

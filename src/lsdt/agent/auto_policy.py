@@ -96,7 +96,9 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
         )
     if not side.has_epsilon:
         return _without_epsilon(side, rewards)
-    if not side.is_complete and side.epsilon is not None and _contradicts_itself(side, steps):
+    if not side.is_complete and _contradicts_itself(side, steps):
+        if side.epsilon is None:
+            return _without_bounds(plain)
         return Policy("lsdt_watchful"), (
             f"the side information is {kind} and contradicts itself, so that some relation is wrong: "
             "LSDT-watchful believes relations as far as rewards and other relations allow"
@@ -125,27 +127,37 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
 def _with_ranges_only(side: SideInformation, plain: str, steps: OfflineSteps) -> tuple[Policy, str]:
     """Return the policy with the smallest regret on ranges in the report's part beyond-pairs-features."""
     assert side.ranges is not None
-    if not _contradicts_itself(side, steps):
-        found = steps.of("propagation")
-        assert found is not None
-        among = side.ranges.among(found.arms, side.n_arms)
-        is_pooled = among is not None and bool(_bounded(among).any())
-        if is_pooled and len(found.arms) <= MOST_DRAWN:
-            return Policy("lsdt_posterior"), (
-                "the side information says in which range means differ: LSDT-posterior draws means from all "
-                "that the ranges allow, weighs them by the rewards, and plays what tells most about the best "
-                f"arm for what it loses; on ranges it had less regret than {plain} on the same arms"
-            )
-        if is_pooled and len(found.arms) <= _MOST_CANDIDATES:
-            return Policy("lsdt_closure"), (
-                "the side information says in which range means differ, and leaves "
-                f"{len(found.arms):,} arms, too many to draw means for: LSDT-closure pools the rewards of "
-                f"all arms through the ranges; with 1,500 products it had half of the regret of {plain}"
-            )
+    if _contradicts_itself(side, steps):
+        return _without_bounds(plain)
+    found = steps.of("propagation")
+    assert found is not None
+    among = side.ranges.among(found.arms, side.n_arms)
+    is_pooled = among is not None and bool(_bounded(among).any())
+    if is_pooled and len(found.arms) <= MOST_DRAWN:
+        return Policy("lsdt_posterior"), (
+            "the side information says in which range means differ: LSDT-posterior draws means from all "
+            "that the ranges allow, weighs them by the rewards, and plays what tells most about the best "
+            f"arm for what it loses; on ranges it had less regret than {plain} on the same arms"
+        )
+    if is_pooled and len(found.arms) <= _MOST_CANDIDATES:
+        return Policy("lsdt_closure"), (
+            "the side information says in which range means differ, and leaves "
+            f"{len(found.arms):,} arms, too many to draw means for: LSDT-closure pools the rewards of "
+            f"all arms through the ranges; with 1,500 products it had half of the regret of {plain}"
+        )
     kind = "complete" if side.is_complete else "partial"
     return Policy(plain, on="propagation"), (
         f"the side information is {kind} and holds better pairs or ranges only: {plain} on the arms that "
         "they leave"
+    )
+
+
+def _without_bounds(plain: str) -> tuple[Policy, str]:
+    """Return the policy for contradictions that `lsdt_watchful` cannot weigh: it needs one epsilon."""
+    return Policy(plain, on="propagation"), (
+        "the side information contradicts itself, so that some relation is wrong, and has no single epsilon "
+        f"by which LSDT-watchful could doubt relations: {plain} on the arms that remain if few are wrong. "
+        "lsdt.candidate_set(side).conflict names relations to correct"
     )
 
 

@@ -127,7 +127,7 @@ class Fading:
         return [left + (tally - before) for left, tally, before in each]
 
     def known_of(self, learner: Learner, arms: Any) -> tuple[Any, Any]:
-        """Return count and sum of some arms, or of one, as they count now."""
+        """Return the faded count and sum of one arm, or of several."""
         counts = self.left[0][arms] + (learner.counts[arms] - self.since[0][arms])
         return counts, self.left[1][arms] + (learner.sums[arms] - self.since[1][arms])
 

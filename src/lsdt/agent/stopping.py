@@ -1,4 +1,4 @@
-"""Whether an agent may stop: which arm is the best but for a tolerance, and how sure that is."""
+"""Whether an agent may stop: which arm is within the tolerance of the best, and how sure that is."""
 
 from __future__ import annotations
 

@@ -84,11 +84,13 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(answer | {"bytes": page.stat().st_size}, indent=2))
         return
     print(f"candidates  {content['summary']}")
-    explained = f"of {counted(len(content['proofs']), 'arm')}"
+    explained = counted(len(content["proofs"]), "arm")
     if n_left:
-        explained += f"; for {n_left:,} more the page names the command that gives one"
-    print(f"proofs      {explained}")
-    print(f"page        {escape(page)} ({page.stat().st_size / 1e6:.1f} MB): open it in a browser")
+        explained += f"; for {n_left:,} more the page names the command that explains them"
+    print(f"explained   {explained}")
+    size = page.stat().st_size
+    told = f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{size / 1e3:.0f} kB"
+    print(f"page        {escape(page)} ({told}): open it in a browser")
 
 
 def _default_page(options: argparse.Namespace) -> str:

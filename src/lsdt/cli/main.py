@@ -6,6 +6,7 @@ import argparse
 import io
 import json
 import os
+import re
 import sys
 import traceback
 from contextlib import contextmanager, suppress
@@ -30,7 +31,7 @@ from lsdt.cli import (
     simulate,
 )
 from lsdt.cli.terminal import complain, escape, escape_lines, in_options, safe_output
-from lsdt.errors import InvalidFile, LsdtError, TooLarge
+from lsdt.errors import InvalidFile, LsdtError, TooLarge, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -93,6 +94,8 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():
         module.add_to(commands, name)
+    for command in commands.choices.values():
+        command.set_defaults(parser=command)
     for each, default in ((parser, False), *((one, argparse.SUPPRESS) for one in commands.choices.values())):
         each.add_argument("--debug", action="store_true", default=default, help="show where an error arose")
     return parser
@@ -104,7 +107,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     parser = build_parser()
-    options = parser.parse_args(arguments)
+    options, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        _refuse(unknown[0], options.parser)
     _check_values(parser, options)
     try:
         with safe_output(), _announced_compilation(not getattr(options, "keeps_a_log", False)):
@@ -137,6 +142,17 @@ def _announced_compilation(to_people: bool) -> Iterator[None]:
         yield
     finally:
         on_compilation.clear()
+
+
+def _refuse(unknown: str, parser: _Parser) -> NoReturn:
+    """Exit with an error about an argument that the command does not have, and name a similar option."""
+    word = unknown.partition("=")[0]
+    kind, near = "argument", ""
+    if word.startswith("-"):
+        kind, near = "option", suggest(word, re.findall("--[a-z-]+", parser.format_usage()))
+    parser.exit(
+        2, escape(f"lsdt: error: {parser.prog} has no {kind} {word!r}{near}; see {parser.prog} --help") + "\n"
+    )
 
 
 def _check_values(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

@@ -31,7 +31,7 @@ examples:
   lsdt plan --example partial --rewards gaussian --json
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 5 not a unit interval graph,
-6 too many candidates, 7 no tolerance, or no means found that satisfy the relations,
+6 too many candidates, 7 no epsilon or tolerance, or no means found that satisfy the relations,
 70 an error of lsdt itself, 130 interrupted"""
 
 _OPTIONS = (

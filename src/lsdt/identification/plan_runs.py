@@ -84,10 +84,10 @@ def _drawn(
     is_free = side.ranges is None and side.n_similar + side.n_dissimilar == 0
     if is_free and has_box:
         return rng.uniform(low, high, (runs, len(arms)))
-    if is_free or not side.has_epsilon:
+    if is_free:
         raise InvalidInput(
-            "nothing says how far apart means are: give the epsilon of the relations, or, for rewards "
-            "without bounds, means_between=(low, high)"
+            "nothing says how far apart means are: give means_between=(low, high), the lowest and the "
+            "highest mean that are possible"
         )
     wider = "" if between is None else "; allow a wider range"
     raise Unsupported(
@@ -149,13 +149,16 @@ def regret_of(
     return regret
 
 
-def left_with_pairs(side: SideInformation, likely: LikelyMeans, n_pairs: int) -> NDArray[np.int64]:
-    """Return for each mean vector how many candidates are left once the `n_pairs` best next pairs are known.
+def left_with_pairs(
+    side: SideInformation, likely: LikelyMeans, n_pairs: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Ask about the `n_pairs` best next pairs of each mean vector, or as many as can help.
 
-    Which pair is the next depends on the answers so far, but for a tenth of the pairs at a time.
+    Which pair is the next depends on the answers so far, but for a tenth of the pairs at a time. Returns for
+    each mean vector how many pairs were asked about, and how many candidates are then left.
     """
     assert side.epsilon is not None
-    left = []
+    runs = []
     for drawn in likely.means:
         mean = dict(zip(map(side.label, likely.arms.tolist()), drawn.tolist(), strict=True))
         inquiry, asked = Inquiry(side, answers="similar"), 0
@@ -166,8 +169,9 @@ def left_with_pairs(side: SideInformation, likely: LikelyMeans, n_pairs: int) ->
             for a, b in pairs:
                 inquiry.tell(a, b, "similar" if abs(mean[a] - mean[b]) < side.epsilon else "dissimilar")
             asked += len(pairs)
-        left.append(len(inquiry.found.arms))
-    return np.array(left)
+        runs.append((asked, len(inquiry.found.arms)))
+    asked_about, left = np.array(runs, np.int64).T
+    return asked_about, left
 
 
 def classical_tries(n_arms: int, sigma: float, tolerance: float, delta: float) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,14 @@ from lsdt._validation import (
     checked_whole,
 )
 from lsdt.agent import choose_policy
-from lsdt.errors import InconsistentSideInformation, InvalidInput, TooLarge, counted
+from lsdt.errors import (
+    ContradictionWarning,
+    InconsistentSideInformation,
+    InvalidInput,
+    TooLarge,
+    Unsupported,
+    counted,
+)
 from lsdt.identification.plan_runs import (
     LikelyMeans,
     classical_tries,
@@ -248,6 +256,11 @@ def _planned(
     steps: tuple[float, ...],
     seed: int,
 ) -> Plan:
+    if not side.has_epsilon and side.n_similar + side.n_dissimilar > 0:
+        raise Unsupported(
+            "a plan draws means that satisfy the similar and dissimilar pairs, and nothing says how far "
+            "apart these are: give epsilon=..., less than which the means of similar arms differ"
+        )
     within = tolerance_of(side, tolerance)
     if not within > 0.0:
         raise InvalidInput("a plan needs a tolerance above 0: with 0, ties would take for ever; got 0")
@@ -261,12 +274,14 @@ def _planned(
             f"a plan needs a tolerance and an epsilon of at most {LARGEST_REWARD:g}, the largest reward "
             f"that is accepted; got {max(within, side.epsilon or 0.0):g}"
         )
-    found = offline_step(side, "propagation")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # the error says it
+        found = offline_step(side, "propagation")
     assert found is not None
     if found.conflict is not None:
         raise InconsistentSideInformation(
             "the relations contradict one another, so no means satisfy them and nothing can be planned; "
-            "correct those in lsdt.candidate_set(side).conflict",
+            f"correct them: {found.conflict.brief}",
             found.conflict,
         )
     if len(found.arms) > _MOST_CANDIDATES:
@@ -383,8 +398,11 @@ def _learning(
         if len(likely.arms) == found.side.n_arms and found.side.epsilon is not None:
             # Tries are then counted on the same few mean vectors as pairs.
             likely = LikelyMeans(likely.arms, likely.means[:_FEW_RUNS])
-            left = left_with_pairs(found.side, likely, more)
-            rows.append((counted(more, "more pair"), float(left.mean()), float(np.mean(left == 1))))
+            asked, left = left_with_pairs(found.side, likely, more)
+            most = int(asked.max())
+            if most:
+                label = counted(most, "more pair") + (" (no others can help)" if most < more else "")
+                rows.append((label, float(left.mean()), float(np.mean(left == 1))))
         rule = StoppingRule(found.side, law.model, within, found)
         tries, left = played_out(rule, likely, delta, more, seed)
         rows.append((f"{more:,} more tries", float(left.mean()), float(np.mean(tries < more))))

@@ -52,7 +52,7 @@ class _Worker:
         self.lock = threading.Lock()
 
     def add(self, function: TieredFunction, kinds: Any) -> threading.Event:
-        """Take a request, unless it was taken before; return what is set when it is done."""
+        """Queue a request, unless it is known already; return the event that is set when it is done."""
         key = (function.name, json.dumps(kinds))
         with self.lock:
             if key in self.known:

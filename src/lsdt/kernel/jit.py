@@ -78,7 +78,7 @@ class NotLoaded(Exception):
 
 
 class _Thread(local):
-    """What calls of this thread may do."""
+    """What compiled functions may do when this thread calls them."""
 
     may_compile = False
     at_once = False  # inside `compile_ahead`, for work that is known to be large

@@ -43,7 +43,7 @@ class OfflineSteps:
         self._taken: dict[str, CandidateSet] = {}
 
     def of(self, on: str) -> CandidateSet | None:
-        """Return what the step leaves; None for all arms."""
+        """Return the candidates of the step, or None if all arms are played."""
         if on == "all":
             return None
         method = _method(self._side, on)

@@ -71,10 +71,10 @@ def available() -> list[str]:
 def register(specification: Specification) -> None:
     """Add a policy of your own, compiled like the others; its name must be new.
 
-    Its compiled code is kept on disk if its functions stand in a file; those typed into a notebook compile
-    anew in every process. Processes that run parts of a study must register it too. What can be checked
-    before anything is compiled is checked here: the kinds of the state's fields, the functions and how many
-    arguments they take, the words. See docs/handbook/policies.md.
+    Its compiled code is kept on disk if its functions stand in a file; those typed into a notebook are
+    compiled again in every process. Processes that run parts of a study must register it too. What can be
+    checked before anything is compiled is checked here: the kinds of the state's fields, the functions and
+    how many arguments they take, the words. See docs/handbook/policies.md.
     """
     check_kind(
         specification, Specification, f"register takes an lsdt.policies.Specification ({WHERE_TO_READ})"

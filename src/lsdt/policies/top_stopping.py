@@ -350,7 +350,7 @@ def _explain(states: list[IdentifyState]) -> _Explained:
 def _strongest(
     explained: _Explained, rivals: NDArray[np.int64], named: NDArray[np.int64], tolerance: float
 ) -> tuple[NDArray[np.float64], list[_Case]]:
-    """Return the least evidence against a rival of each arm named, over all readings, and the explanation."""
+    """Return, for each named arm, the evidence against its strongest rival in any reading, and that case."""
     found = [
         strongest_rivals(state, rivals, named, tolerance, free, point)
         for state, free, point in zip(*explained, strict=True)

@@ -397,7 +397,7 @@ class DecisionConnection(HttpToolsProtocol):
 
 
 def protocol_of(path: DecisionPath | None, longest_body: int, patience: float) -> type[DecisionConnection]:
-    """Return the protocol of connections whose decisions take a path, with seconds to wait for a client."""
+    """Return a protocol class with this path for decisions; `patience` is in seconds."""
 
     class Connection(DecisionConnection):
         decisions, longest = path, longest_body

@@ -1,8 +1,8 @@
 """Sign-in from a browser: sessions that stand for a key for some hours.
 
-A browser is given a random token in a cookie that scripts cannot read; the key itself is not kept by it, and
-the store keeps the token's hash. Requests of a session that change something also carry a second token, which
-pages put into their forms and which is made of the first: a page of another site knows neither.
+A browser gets a random token in a cookie that scripts cannot read. It does not keep the key, and the store
+keeps only a hash of the token. Requests that change something also carry a second token, derived from the
+first, which our pages put into their forms: a page of another site knows neither.
 """
 
 from __future__ import annotations

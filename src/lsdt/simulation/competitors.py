@@ -96,8 +96,10 @@ class PythonPolicy:
         try:
             inspect.signature(self._source).bind(situation, rng)
         except TypeError as error:
+            made = "; or give an object of it" if inspect.isclass(self._source) else ""
             raise InvalidInput(
-                f"the policy {self.label!r} must be callable with a situation and a random generator: {error}"
+                f"the policy {self.label!r} is called with a situation and a NumPy Generator, and does not "
+                f"take these ({error}): let it take two arguments, (situation, rng){made}"
             ) from None
         except ValueError:  # no signature to check
             pass

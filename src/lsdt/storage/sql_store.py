@@ -100,7 +100,7 @@ class SqlStore(FailStopStore):
 
     @abstractmethod
     def _lock_log(self, writes: Connection, lease: Lease) -> str:
-        """Take the lock of a log; return who holds it already, or an empty text."""
+        """Take the lock of a log; return who holds it already, or an empty string."""
 
     def _unlock_log(self, lease: Lease) -> None:
         """Release the lock of a log."""

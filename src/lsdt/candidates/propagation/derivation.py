@@ -419,7 +419,7 @@ class Graph:
         self._rounds.append(in_round)
 
     def first_of_round(self, rank: int) -> int:
-        """Return the first order of the same round."""
+        """Return the rank of the first order that was found in the same round as this one."""
         return self._rounds.index(self._rounds[rank])
 
     def path(

@@ -44,12 +44,14 @@ def skeleton_questions(now: KnownPairs) -> list[Question]:
     """
     hubs = find_hubs(now)
     found = list(_placements(now, hubs)) or _proofs(now, hubs)
-    if found:
-        return found
-    found = sorted(_links(now, hubs), key=lambda one: -one.gain)
-    if not found or found[0].gain < _WORTH_LINKING:
-        found = sorted([*found, *_ends(now, hubs)], key=lambda one: -one.gain)
-    return found or list(_neighbours(now))
+    if not found:
+        found = sorted(_links(now, hubs), key=lambda one: -one.gain)
+        if not found or found[0].gain < _WORTH_LINKING:
+            found = sorted([*found, *_ends(now, hubs)], key=lambda one: -one.gain)
+        found = found or list(_neighbours(now))
+    # Two rules, or one in both directions, may propose the same pair.
+    first = {frozenset((one.first, one.second)): one for one in reversed(found)}
+    return [one for one in found if first[frozenset((one.first, one.second))] is one]
 
 
 def find_hubs(now: KnownPairs) -> list[int]:

@@ -377,13 +377,22 @@ def put_rewards(particles: Particles, tallies: Tallies) -> None:
 
 
 def remark(state: LsdtPosteriorState) -> str:
-    """Say that no means are drawn where there are too many arms for it, or none were found."""
+    """Say that no means are drawn where there are too many arms for it, or why none were found."""
     if state.particles.size > 0:
         return ""
-    reason = "no means were found that satisfy all relations"
     if len(state.excess) > MOST_CANDIDATES:
-        reason = f"means are drawn for up to {MOST_CANDIDATES:,} candidates, and more are left"
-    return f"{reason}: lsdt_posterior plays by the bounds of propagation alone; lsdt_closure is made for that"
+        return (
+            f"means are drawn for up to {MOST_CANDIDATES:,} candidates, and more are left: lsdt_posterior "
+            "plays by the bounds of propagation alone; lsdt_closure is made for that"
+        )
+    least = float(state.costs.rows.floor.min())  # the best mean, if the least one is 0
+    if state.costs.family == BERNOULLI and least > 1.0:
+        return (
+            f"the relations put some means {least:.3g} apart or more, and rewards lie in [0, 1]: epsilon is "
+            "too large, or relations are wrong, and bounds mislead; ts@propagation needs no epsilon"
+        )
+    reason = "no means were found that satisfy all relations"
+    return f"{reason}: lsdt_posterior plays by the bounds of propagation alone"
 
 
 SPECIFICATION = Specification(

@@ -57,7 +57,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LaplacianUcbSt
 
 @inlined
 def radius_now(state: LaplacianUcbState) -> float:
-    """Return what the root of a variance is multiplied by in this round."""
+    """Return this round's width of the index, in standard deviations of the estimate."""
     if state.by_determinant:
         return state.sigma * safe_sqrt(state.estimate.growth[0] + state.doubt) + state.norm
     return state.sigma * safe_sqrt(state.alpha * safe_log1p(float(state.total[0])))

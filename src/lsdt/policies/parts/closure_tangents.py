@@ -359,7 +359,7 @@ def learn_reward(costs: ClosureCosts, arm: int, reward: float) -> None:
 
 @inlined
 def learn_rewards(costs: ClosureCosts, arm: int, reward: float, times: int) -> None:
-    """Count a reward so many times, and update the costs that this changes."""
+    """Count the same reward `times` times, and update the costs that this changes."""
     count, mean = costs.tallies.counts[arm], costs.tallies.means[arm]
     add_rewards(costs.tallies, arm, reward, times)
     change_terms(costs, arm, count, mean)

@@ -56,7 +56,7 @@ class _Group(NamedTuple):
 
 
 class MovableComponent(NamedTuple):
-    """Arms joined by links, and their dissimilar pairs: `places` in `arms`, and `others` outside."""
+    """Linked arms, which move together; their dissimilar pairs have `places` in `arms`, and `others`."""
 
     arms: Wholes
     turns: bool

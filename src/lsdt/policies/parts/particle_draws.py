@@ -258,7 +258,7 @@ def _put_on_top(
 
 
 def _blocks(relations: DrawnRelations) -> tuple[int, Wholes]:
-    """Return how many blocks there are, and that of every arm: arms that no chain of relations ties."""
+    """Return the number of blocks and the block of every arm; no relation ties two blocks together."""
     n_arms = len(relations.component)
     owners = np.concatenate(
         [

@@ -68,7 +68,7 @@ def _sweep_rows(
 
 
 def _size(x: Array, relations: DrawnRelations, *_: object) -> int:
-    """Return the number of visits to relations; NumPy makes twenty in the time of one in the interpreter."""
+    """Return the visits to relations, over 20: NumPy makes twenty in the time of one in the interpreter."""
     return (len(relations.others) + len(relations.far)) * int(x.shape[1]) // 20
 
 

@@ -40,7 +40,7 @@ LADDER = 2.0 ** (np.arange(RUNGS) / 2.0)
 
 
 class Truncation(NamedTuple):
-    """What is known about heavy tails; ``kept`` has a sum for each arm and rung, none for other tails."""
+    """Sums of truncated rewards, for heavy tails; ``kept`` has one per arm and rung, none for others."""
 
     order: Real
     bound: Real

@@ -274,7 +274,7 @@ def _is_short(frame: Lazy) -> bool:
 
 
 def _compare(frame: Lazy, scale: tuple[float, float], min_raters: int, keep: Any) -> Lazy:
-    """Return the query for the pairs worth keeping; one row without items counts all others."""
+    """Return a query for the pairs worth keeping, and one more row, without items, that sums up the rest."""
     rating, unit = nw.col("rating") * (1.0 / _unit(scale)), _unit(scale)
     one = frame.select("user", nw.col("item").alias("first"), rating.alias("one"))
     two = frame.select("user", nw.col("item").alias("second"), rating.alias("two"))

@@ -159,7 +159,7 @@ class HostedExperiment:
             return messages.CancelResponse(self.agent.cancel_many(map(self._decision, texts)))
 
     def finish(self, made: Made, outcome: CommitResult) -> Made:
-        """Return an answer as it is after the commit: only the log knows what other services closed first."""
+        """Correct an answer after its commit: other services may have closed some of the decisions first."""
         if outcome.n_repeats:
             if isinstance(made, messages.TellResponse):
                 made.learned -= outcome.n_repeats

@@ -65,7 +65,7 @@ class Following:
         self.failure = ""
 
     async def tick(self) -> None:
-        """Look, where that is due."""
+        """Look into the store if the last look was long enough ago; remember a failure."""
         if monotonic() - self._looked < _EVERY:
             return
         try:

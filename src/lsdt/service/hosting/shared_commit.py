@@ -283,7 +283,7 @@ def _write_events(
 
 
 def _in_turn(lease: Lease, gathered: list[tuple[int, Event]]) -> list[Event]:
-    """Return the gathered events in the order of writing; of a shared log, ends by number."""
+    """Return the gathered events as they are written; in a shared log, closing events are last, by number."""
     if not lease.exclusive:
         gathered.sort(key=_turn)
     return [event for _, event in gathered]

@@ -232,7 +232,7 @@ def write_bits(
 
 @compiled
 def relations_of_pairs(layers: CoinLayers, pairs: Array, relation: int) -> Array:
-    """Return the relation of every listed pair after the layers; before, all have this `relation`."""
+    """Apply the layers to listed pairs that all have this `relation`; return the relations that result."""
     left = np.empty(len(pairs), np.int8)
     for pair in range(len(pairs)):
         left[pair] = relation_after(layers, relation, 0.0, pairs[pair, 0], pairs[pair, 1])

@@ -294,7 +294,7 @@ def _first_pairs(ball: Hypothesis, arm: int) -> list[tuple[int, int]]:
 
 
 def _shrink(found: Between) -> Between:
-    """Drop arms, then relations, as long as the rest still shows it."""
+    """Drop arms, then relations, as long as the rest still proves the exclusion."""
     budget = Budget(_ATTEMPTS)
 
     def without_arms(kept: NDArray[np.int64]) -> bool:
