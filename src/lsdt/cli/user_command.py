@@ -7,7 +7,6 @@ import shlex
 import subprocess
 from typing import Any
 
-from lsdt._validation import checked_positive
 from lsdt.errors import InvalidInput
 
 
@@ -33,6 +32,8 @@ class UserCommand:
     """
 
     def __init__(self, text: str, option: str, timeout: float | None = None) -> None:
+        from lsdt._validation import checked_positive
+
         self.text, self.option = text, option
         self._timeout = None if timeout is None else checked_positive(timeout, "timeout", ", in seconds")
         try:

@@ -228,11 +228,11 @@ def identify(
             f"{agent.policy.label!r} plays arms that can be the best, and top={top!r} asks for more; leave "
             "policy out, or use one on all arms, such as 'ts@all'"
         )
-    if which == 1 and agent.stopping(level, tolerance).note and agent.policy.on != "all":
+    note = agent.stopping(level, tolerance).note if which == 1 and agent.policy.on != "all" else ""
+    if note:
         raise Unsupported(
-            "the relations contradict one another, so none of them can be used, but this policy plays only "
-            "the candidates that they leave; correct those in lsdt.candidate_set(side).conflict, or leave "
-            "all relations out"
+            f"{note}; but this policy plays only the candidates that they leave. Correct what is wrong (see "
+            "lsdt.candidate_set(side).conflict), or leave all relations out"
         )
     tries, told_until = 0, 0
     allowed = None

@@ -20,7 +20,14 @@ from lsdt.policies.parts.gap_rows import fill_plays, list_plays
 from lsdt.policies.parts.leaders import name_leader, none_can_reach
 from lsdt.policies.parts.play_ahead import Ahead, play_ahead, play_out
 from lsdt.policies.parts.tallies import Tallies
-from lsdt.policies.tolerance import sized_bounds, tolerance_of, unknown_gaps
+from lsdt.policies.tolerance import (
+    cannot_hold,
+    least_spread,
+    sized_bounds,
+    tolerance_of,
+    too_far_apart,
+    unknown_gaps,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -85,7 +92,8 @@ class StoppingRule:
     Parameters
     ----------
     side : SideInformation
-        What is known of the arms. Relations that contradict one another are not used at all.
+        What is known of the arms. Relations that contradict one another, or put means further apart than
+        rewards from 0 to 1 can be, are not used at all.
     rewards : RewardModel
         What rewards are like; sigma is a known bound. Tails heavier than a Gaussian's are refused.
     tolerance : float, optional
@@ -141,8 +149,11 @@ class StoppingRule:
         self.arms = np.asarray(found.arms).copy()
         if found.conflict is None:
             bounds = sized_bounds(side, found.mutual_bounds)
+            if self.is_bounded and cannot_hold(least_spread(bounds)):
+                self.note = f"{too_far_apart(least_spread(bounds))}, so that none of them was used"
         else:
             self.note = "the relations contradict one another, so that none of them was used"
+        if self.note:
             self.arms = np.arange(side.n_arms)
             bounds = unknown_gaps(side.n_arms)
         self._state = copy_state(first_state(bounds, rewards.family, rewards.sigma, self.tolerance))

@@ -1,4 +1,4 @@
-"""How far below the best arm one that is named may lie, and which bounds on gaps have a size."""
+"""How far below the best arm one that is named may lie; which bounds on gaps have a size and can hold."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _PART = 0.2  # of the spread of the means: five steps from the worst arm to the best
+_ROUNDING = 1e-9  # far above that of sums of a million epsilons
 _ENOUGH = 30  # rewards of an arm whose mean says something
 _WITHOUT = "a tenth of the mean of a good arm is a start, such as tolerance=0.01 for click rates about 0.1"
 
@@ -36,6 +37,26 @@ def unknown_gaps(n_arms: int) -> MutualBounds:
     """Return bounds that say nothing about any pair of arms."""
     own = np.zeros(n_arms)
     return MutualBounds(np.arange(n_arms + 1), np.arange(n_arms), own, own.copy())
+
+
+def least_spread(bounds: MutualBounds) -> float:
+    """Return how far apart the largest and the least mean are at least, whichever arm is the best."""
+    if len(bounds.lower) == 0:
+        return 0.0
+    return float(np.maximum.reduceat(bounds.lower, bounds.indptr[:-1]).min())  # no row is empty
+
+
+def cannot_hold(spread: float) -> bool:
+    """Say whether means from 0 to 1 cannot be so far apart."""
+    return spread > 1.0 + _ROUNDING
+
+
+def too_far_apart(spread: float) -> str:
+    """Return what is wrong with bounds that cannot be."""
+    return (
+        f"the relations put some means {spread:.3g} apart or more, and rewards lie in [0, 1]: epsilon is too "
+        "large, or relations are wrong"
+    )
 
 
 def tolerance_of(

@@ -22,7 +22,7 @@ from lsdt.policies.beyond.identify import first_state
 from lsdt.policies.parts.evidence_tangents import learn_all
 from lsdt.policies.parts.gap_rows import fill_plays
 from lsdt.policies.parts.pair_evidence import put_free, reward_divergence, strongest_rivals
-from lsdt.policies.tolerance import tolerance_of
+from lsdt.policies.tolerance import cannot_hold, tolerance_of, too_far_apart
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -151,6 +151,10 @@ class TopStoppingRule:
         known = nothing_known(side.n_arms) if self.note else read_bounds(side, self.arms)
         if known.contradiction:
             self.note = _CONTRADICTION
+        elif self.is_bounded and cannot_hold(known.least_spread):
+            self.note = f"{too_far_apart(known.least_spread)}, so that none of them was used"
+        if self.note:
+            self.arms, known = np.arange(side.n_arms), nothing_known(side.n_arms)
         if top == ALL:
             near = ~(known.lower.max(axis=1) > self.tolerance * (1.0 + _GIVE)).all(axis=0)
             self.arms = self.arms[near]  # of the others, some arm lies further above in every reading

@@ -174,12 +174,9 @@ def test_choices_far_ahead_of_rewards():
 
 
 def test_an_epsilon_that_no_means_fit_is_named():
-    """With twice the true epsilon it lost 388 of 800, and said only that it had found no means."""
     means = np.arange(0.05, 0.95, 0.05)
     true = lsdt.from_means(means, epsilon=0.06)
     side = lsdt.SideInformation(len(means), true.similar_pairs(), true.dissimilar_pairs(), epsilon=0.2)
-    reason = lsdt.Agent(side).policy_reason
-    assert "the relations put some means 1.6 apart or more, and rewards lie in [0, 1]" in reason
-    assert "epsilon is too large, or relations are wrong" in reason
+    assert "epsilon may be too large, or relations wrong" in lsdt.Agent(side).policy_reason
     for fits in (lsdt.Agent(side, rewards="gaussian"), lsdt.Agent(true)):
-        assert "apart or more" not in fits.policy_reason
+        assert "too large" not in fits.policy_reason

@@ -38,6 +38,14 @@ class Readings(NamedTuple):
     part: NDArray[np.int64]
     contradiction: bool = False
 
+    @property
+    def least_spread(self) -> float:
+        """How far apart the largest and the least mean are at least, whichever reading is right."""
+        above = np.zeros((len(self.lower), int(self.part.max(initial=0)) + 1))
+        for reading, lower in zip(above, self.lower, strict=True):
+            np.maximum.at(reading, self.part, lower.max(axis=1, initial=0.0))
+        return float(above.min(axis=0).max())
+
 
 def read_bounds(side: SideInformation, arms: NDArray[np.int64]) -> Readings:
     """Return bounds on the differences of the means of some arms in every reading of the relations.

@@ -385,14 +385,16 @@ def remark(state: LsdtPosteriorState) -> str:
             f"means are drawn for up to {MOST_CANDIDATES:,} candidates, and more are left: lsdt_posterior "
             "plays by the bounds of propagation alone; lsdt_closure is made for that"
         )
-    least = float(state.costs.rows.floor.min())  # the best mean, if the least one is 0
-    if state.costs.family == BERNOULLI and least > 1.0:
+    if state.costs.family == BERNOULLI:
         return (
-            f"the relations put some means {least:.3g} apart or more, and rewards lie in [0, 1]: epsilon is "
-            "too large, or relations are wrong, and bounds mislead; ts@propagation needs no epsilon"
+            "no means from 0 to 1 were found that satisfy all relations: epsilon may be too large, or "
+            "relations wrong. lsdt_posterior plays by the bounds of propagation alone, or by none where no "
+            "rewards can be so far apart; ts@propagation needs no epsilon"
         )
-    reason = "no means were found that satisfy all relations"
-    return f"{reason}: lsdt_posterior plays by the bounds of propagation alone"
+    return (
+        "no means were found that satisfy all relations: lsdt_posterior plays by the bounds of propagation "
+        "alone"
+    )
 
 
 SPECIFICATION = Specification(

@@ -18,6 +18,7 @@ import numpy as np
 
 from lsdt.candidates import MOST_BOUNDS, MutualBounds
 from lsdt.kernel import BERNOULLI, Array, compiled, inlined
+from lsdt.policies.tolerance import cannot_hold, least_spread, unknown_gaps
 
 if TYPE_CHECKING:
     from lsdt.kernel import FixedReals, FixedWholes, Wholes
@@ -74,10 +75,12 @@ class Row(NamedTuple):
 
 
 def rows_of(bounds: MutualBounds, family: int, by_columns: bool = True) -> GapRows:
-    """Return the rows of bounds.
+    """Return the rows of bounds, or of no bounds if they put means further apart than rewards can be.
 
     Who reads a column in every round has whole tables twice, `by_columns` too, in twice the memory.
     """
+    if family == BERNOULLI and cannot_hold(least_spread(bounds)):
+        bounds = unknown_gaps(len(bounds.indptr) - 1)  # every arm would be refuted before the first reward
     tables = tables_of(bounds, by_columns)
     return sparse_rows(bounds, family) if tables is None else full_rows(*tables, family, by_columns)
 
