@@ -13,6 +13,8 @@ import pytest
 import lsdt
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed
 from lsdt.storage import Event, Kind, open_store
+from lsdt.storage.open_files import OpenFiles
+from lsdt.storage.sqlite import SqliteStore
 
 SIDE = lsdt.SideInformation(2)
 
@@ -168,7 +170,7 @@ def test_nothing_is_answered_after_the_file_was_overwritten_by_a_shorter_one(pat
     store = opened(path)
     harm(path)
     for call in (store.verify, lambda: store.create("y", "", b""), lambda: store.latest("x")):
-        with pytest.raises(StoreFailed, match="became shorter while it was open .was a backup copied"):
+        with pytest.raises(StoreFailed, match="became shorter, as when a backup is copied over it"):
             call()
     store.close()
 
@@ -187,6 +189,36 @@ def test_a_file_that_became_longer_must_not_become_shorter_again(path):
     with pytest.raises(StoreFailed, match="became shorter"):
         store.verify()
     store.close()
+
+
+def test_a_file_that_grows_while_two_threads_look_has_not_become_shorter(path, monkeypatch):
+    """Whoever looked first, and compares last, compares with what the other one saw."""
+    path.write_bytes(b"short")
+    files, look = OpenFiles(path), os.stat
+
+    def look_while_it_grows(name):
+        found = look(name)
+        monkeypatch.undo()
+        path.write_bytes(b"much longer")
+        assert files.complaint() is None
+        return found
+
+    monkeypatch.setattr("lsdt.storage.open_files.os.stat", look_while_it_grows)
+    assert files.complaint() is None
+
+
+def test_a_file_that_becomes_shorter_while_it_is_opened_is_named(path, monkeypatch):
+    with opened(path) as store:
+        store.create("x", "", b"")
+    begin = SqliteStore._begin_writing
+
+    def begin_and_shorten(store, durability):
+        begin(store, durability)
+        os.truncate(path, path.stat().st_size - 1)
+
+    monkeypatch.setattr(SqliteStore, "_begin_writing", begin_and_shorten)
+    with pytest.raises(InvalidFile, match="copied over it, while it was opened; open it again"):
+        opened(path)
 
 
 def test_a_file_with_several_names_is_refused(path):

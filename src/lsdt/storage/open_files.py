@@ -49,10 +49,11 @@ class OpenFiles:
         check_links(path)
         self._path = str(path)
         self._files = [(name, _identity(os.stat(name))) for name in map(self._path.__add__, ("", *endings))]
-        self._size = os.stat(self._path).st_size  # the largest that it was seen with
+        self._size = os.stat(self._path).st_size  # when it was last looked at
 
     def complaint(self) -> Complaint | None:
         """Return what is wrong, if anything: a file is missing, replaced, shorter, or has a second name."""
+        least = self._size  # before the look at the file, as other threads may look when it has grown
         for name, identity in self._files:
             is_apart = name == self._path or name.endswith("-wal")
             try:
@@ -65,9 +66,9 @@ class OpenFiles:
                 continue
             if found.st_nlink > 1:
                 return Complaint(f"{name!r} was given a second name, a hard link, while it was open", False)
-            if found.st_size < self._size:
+            if found.st_size < least:
                 return Complaint(
-                    f"{name!r} became shorter while it was open (was a backup copied over it?)", False
+                    f"{name!r} became shorter, as when a backup is copied over it, while it was open", False
                 )
             self._size = found.st_size
         return None
