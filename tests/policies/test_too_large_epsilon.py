@@ -11,6 +11,7 @@ import pytest
 
 import lsdt
 from lsdt.candidates import candidate_set, read_bounds
+from lsdt.errors import Unsupported
 from lsdt.policies.tolerance import cannot_hold, least_spread
 
 MEANS = [0.1, 0.3, 0.5, 0.7, 0.9]
@@ -52,6 +53,14 @@ def test_stopping_uses_what_can_be():
     for agent in (lsdt.Agent(path(0.5)), lsdt.Agent(path(0.6), rewards=lsdt.rewards.gaussian(sigma=1.0))):
         for top in (1, 2, "all"):
             assert "apart or more" not in agent.stopping(top=top, tolerance=0.1).note
+
+
+def test_identification_refuses_them():
+    """`identify_many` played the candidates until the budget was used up, as the rule waits for all arms."""
+    problem = lsdt.problems.given(MEANS, path(0.6), "bernoulli", check=False)
+    for identify in (lsdt.identify, lsdt.identify_many):
+        with pytest.raises(Unsupported, match="some means 1.2 apart or more"):
+            identify(problem, tolerance=0.1, budget=100)
 
 
 @pytest.mark.filterwarnings("ignore:no means")  # what two of them say of it
