@@ -11,8 +11,11 @@ import pytest
 
 import lsdt
 from lsdt.candidates import candidate_set, read_bounds
-from lsdt.errors import Unsupported
+from lsdt.errors import TooLarge, Unsupported
+from lsdt.kernel.memory import memory_limit
+from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.tolerance import cannot_hold, least_spread
+from lsdt.policies.top_stopping import TopStoppingRule
 
 MEANS = [0.1, 0.3, 0.5, 0.7, 0.9]
 
@@ -47,6 +50,13 @@ def test_stopping_does_not_use_them(top):
         decision = agent.ask()
         agent.tell(decision, float(rng.random() < MEANS[decision.arm]))
     assert not agent.stopping(top=top, tolerance=0.1).stop  # three arms were not tried
+
+
+def test_tables_of_all_arms_are_refused_if_they_do_not_fit():
+    """Few candidates need little memory; without relations that contradict one another, all arms are left."""
+    circle = lsdt.SideInformation(400, better=[(0, 1), (1, 2), (2, 0)], epsilon=0.1)
+    with memory_limit(2**23), pytest.raises(TooLarge, match="bounds among 400 arms"):
+        TopStoppingRule(circle, RewardModel("bernoulli", 0.5), 0.1, 2)
 
 
 def test_stopping_uses_what_can_be():

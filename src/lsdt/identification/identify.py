@@ -231,8 +231,8 @@ def identify(
     note = agent.stopping(level, tolerance).note if which == 1 and agent.policy.on != "all" else ""
     if note:
         raise Unsupported(
-            f"{note}; but this policy plays only the candidates that they leave. Correct what is wrong (where "
-            "relations contradict one another, lsdt.candidate_set(side).conflict names some), or leave all "
+            f"{note}; but this policy plays only the candidates that they leave. Correct what is wrong "
+            "(lsdt.candidate_set(side).conflict names relations that contradict one another), or leave all "
             "relations out"
         )
     tries, told_until = 0, 0

@@ -98,7 +98,8 @@ class TopStoppingRule:
     Parameters
     ----------
     side : SideInformation
-        What is known of the arms. Relations that contradict one another are not used at all.
+        What is known of the arms. Relations that contradict one another, or put means further apart than
+        rewards from 0 to 1 can be, are not used at all.
     rewards : RewardModel
         What rewards are like; sigma is a known bound. Tails heavier than a Gaussian's are refused.
     tolerance : float or None
@@ -148,11 +149,12 @@ class TopStoppingRule:
                 self.arms = np.asarray(found.arms).copy()
             else:
                 self.note = _CONTRADICTION
-        known = nothing_known(side.n_arms) if self.note else read_bounds(side, self.arms)
-        if known.contradiction:
-            self.note = _CONTRADICTION
-        elif self.is_bounded and cannot_hold(known.least_spread):
-            self.note = f"{too_far_apart(known.least_spread)}, so that none of them was used"
+        if not self.note:
+            known = read_bounds(side, self.arms)
+            if known.contradiction:
+                self.note = _CONTRADICTION
+            elif self.is_bounded and cannot_hold(known.least_spread):
+                self.note = f"{too_far_apart(known.least_spread)}, so that none of them was used"
         if self.note:
             self.arms, known = np.arange(side.n_arms), nothing_known(side.n_arms)
         if top == ALL:

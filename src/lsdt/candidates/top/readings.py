@@ -58,7 +58,7 @@ def read_bounds(side: SideInformation, arms: NDArray[np.int64]) -> Readings:
     >>> read_bounds(side, np.arange(3)).upper[:, 0, 2].round(2).tolist()      # 0 is above 2, or below it
     [0.2, -0.1]
     """
-    require_memory(64.0 * len(arms) ** 2, f"bounds among {len(arms):,} arms", "leave some arms out")
+    _require_tables(len(arms))
     if not _has_relations(side) or not _has_size(side):
         return nothing_known(len(arms))
     system = system_around(side, arms)
@@ -77,6 +77,10 @@ def read_bounds(side: SideInformation, arms: NDArray[np.int64]) -> Readings:
     return Readings(-upper.transpose(0, 2, 1), upper, part)
 
 
+def _require_tables(n_arms: int) -> None:
+    require_memory(64.0 * n_arms**2, f"bounds among {n_arms:,} arms", "leave some arms out")
+
+
 def _has_relations(side: SideInformation) -> bool:
     store = side.store
     return not isinstance(store, PairStore) or side.ranges is not None or store.n_similar > 0
@@ -91,6 +95,7 @@ def _has_size(side: SideInformation) -> bool:
 
 def nothing_known(n_arms: int, *, contradiction: bool = False) -> Readings:
     """Return bounds that say nothing about any two arms."""
+    _require_tables(n_arms)
     upper = np.full((1, n_arms, n_arms), np.inf)
     upper[0, np.arange(n_arms), np.arange(n_arms)] = 0.0
     return Readings(-upper, upper, np.arange(n_arms), contradiction)
