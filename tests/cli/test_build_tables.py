@@ -66,6 +66,7 @@ def test_features(folder, capsys):
     ("words", "code", "message"),
     [
         (["tests.csv"], 2, "is a table of experiments, .*; add --experiments"),
+        (["sizes", "--order"], 3, "a table ends in .csv, .tsv, .jsonl or .parquet; got 'sizes'"),
         (["tests.csv", "--order"], 2, "has no column 'value'; found 'arm', 'successes', 'trials'"),
         (["features.parquet", "--features"], 2, "estimates the constant from a pilot:"),
         (

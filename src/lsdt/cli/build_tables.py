@@ -154,7 +154,7 @@ def _make(options: argparse.Namespace, kind: str) -> SideInformation:
     if kind == "experiments":
         return from_experiments(options.log, confidence=options.confidence)
     if kind == "order":
-        return from_order(options.log, way=options.way, steepest=options.steepest)
+        return from_order(Path(options.log), way=options.way, steepest=options.steepest)
     given = {
         "metric": options.metric,
         "increasing": options.increasing or (),
