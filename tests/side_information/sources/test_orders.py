@@ -62,6 +62,7 @@ def test_tables(tmp_path):
     columns = table.to_dict("list")
     for given_as in (
         table,
+        dict(table),
         columns,
         table.to_dict("records"),
         tmp_path / "sizes.csv",

@@ -33,7 +33,8 @@ def is_table(given: Any) -> bool:
     (True, False, False)
     """
     if isinstance(given, Mapping):
-        return isinstance(given.get("arm"), (list, tuple, np.ndarray))
+        column = given.get("arm")  # of a mapping from arms, it would be one value or one group
+        return hasattr(column, "__len__") and not isinstance(column, str)
     if isinstance(given, (list, tuple)):
         return any(isinstance(row, Mapping) for row in given)
     if isinstance(given, str):  # text without an ending is an arm or a group by mistake
