@@ -50,8 +50,10 @@ def skeleton_questions(now: KnownPairs) -> list[Question]:
             found = sorted([*found, *_ends(now, hubs)], key=lambda one: -one.gain)
         found = found or list(_neighbours(now))
     # Two rules, or one in both directions, may propose the same pair.
-    first = {frozenset((one.first, one.second)): one for one in reversed(found)}
-    return [one for one in found if first[frozenset((one.first, one.second))] is one]
+    first: dict[frozenset[int], Question] = {}
+    for one in found:
+        first.setdefault(frozenset((one.first, one.second)), one)
+    return list(first.values())
 
 
 def find_hubs(now: KnownPairs) -> list[int]:
