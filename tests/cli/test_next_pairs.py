@@ -6,8 +6,11 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -147,6 +150,29 @@ def test_a_judge_that_hangs_is_stopped(side, tmp_path, capsys):
     assert main(["next-pairs", str(side), "--judge", judge, "--timeout", "0.2"]) == 2
     told = capsys.readouterr().err
     assert re.search("--judge on '[a-z]+' and '[a-z]+' took longer than 0.2 s and was stopped", told)
+
+
+def test_what_a_judge_that_hangs_has_started_is_stopped_too(side, tmp_path, capsys):
+    """A script was ended, and the program that it waited for went on."""
+    started = tmp_path / "started"
+    code = f"subprocess.run(['sh', '-c', 'echo $$ > {started}; exec sleep 600'])"
+    judge = _judge(tmp_path, f"import subprocess\n{code}")
+    assert main(["next-pairs", str(side), "--judge", judge, "--timeout", "2"]) == 2
+    assert "was stopped" in capsys.readouterr().err
+    number = int(started.read_text())
+    for _ in range(100):
+        if _has_ended(number):
+            return
+        time.sleep(0.05)
+    os.kill(number, signal.SIGKILL)
+    pytest.fail("the program that the judge started still runs")
+
+
+def _has_ended(number):
+    try:
+        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 def test_a_judge_that_reads_its_input_gets_none(side, tmp_path):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import signal
 import subprocess
+from contextlib import suppress
 from typing import Any
 
 from lsdt.errors import InvalidInput
@@ -51,15 +54,7 @@ class UserCommand:
         places = "|".join(map(re.escape, values))
         filled = [re.sub(places, lambda found: values[found[0]], word) for word in self._words]
         try:
-            done = subprocess.run(
-                filled,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=self._timeout,
-                check=False,
-            )
+            done = _run(filled, self._timeout)
         except subprocess.TimeoutExpired:
             raise InvalidInput(
                 f"{self.option} {about} took longer than {self._timeout:g} s and was stopped; --timeout "
@@ -72,3 +67,29 @@ class UserCommand:
             last = (done.stderr.strip().splitlines() or ["it printed no message"])[-1]
             raise InvalidInput(f"{self.option} {about} failed with exit code {done.returncode}: {last}")
         return (done.stdout.strip().splitlines() or [""])[-1].strip()
+
+
+def _run(words: list[str], timeout: float | None) -> subprocess.CompletedProcess[str]:
+    """Run a command; after the timeout, end it with the programs that it has started."""
+    # A script mostly runs something else, and a session can be ended as a whole. Ctrl-C in a terminal does
+    # not reach it, so commands without a timeout stay in ours.
+    has_session = timeout is not None and hasattr(os, "killpg")
+    process = subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=has_session,
+    )
+    with process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except BaseException:
+            if has_session:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
