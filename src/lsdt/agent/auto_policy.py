@@ -118,9 +118,9 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
         )
     if rewards.family == "bernoulli" and side.n_dissimilar == 0 and side.ranges is None:
         return Policy("soft_closure"), (
-            "the side information holds similar pairs only, which exclude no arm: soft closure draws means from "
-            "all that they allow, weighs them by the rewards, and lost less than LSDT-posterior where so many "
-            "arms stay; it needs neither horizon nor tuning"
+            "the side information holds similar pairs only, which exclude no arm: soft closure draws means "
+            "from all that they allow, weighs them by the rewards, and lost less than LSDT-posterior where "
+            "so many arms stay; it needs neither horizon nor tuning"
         )
     return Policy("lsdt_posterior"), (
         f"the side information is {kind} and says how far apart means are: LSDT-posterior draws means from "
