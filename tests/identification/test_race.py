@@ -161,6 +161,14 @@ def test_a_budget_is_for_scores(jobs, tmp_path):
         assert 88 <= found.tries <= 90
 
 
+def test_a_race_without_scores_ends_where_examples_do_not():
+    with pytest.warns(UserWarning, match="returned None for every arm on the last 1,000 examples"):
+        found = lsdt.race(range(3), lambda arm, example: None, itertools.count(), budget=90)
+    assert (found.stop, found.tries) == (False, 0)
+    scores = lambda arm, example: None if example % 1_000 else 0.3 * arm  # noqa: E731
+    assert lsdt.race(range(3), scores, itertools.count()).arm_id == 2
+
+
 def test_scores_that_are_none_are_kept_and_wrong_ones_are_not(tmp_path):
     log = tmp_path / "scores.csv"
     answers = {("a", "x"): None, ("b", "x"): 0.5, ("a", "y"): 2.0, ("b", "y"): 0.5}

@@ -98,7 +98,7 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
         return _without_epsilon(side, rewards)
     if not side.is_complete and _contradicts_itself(side, steps):
         if side.epsilon is None:
-            return _without_bounds(plain)
+            return _despite_contradiction(plain)
         return Policy("lsdt_watchful"), (
             f"the side information is {kind} and contradicts itself, so that some relation is wrong: "
             "LSDT-watchful believes relations as far as rewards and other relations allow"
@@ -116,12 +116,6 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
             "too many to draw means for: LSDT-closure pools the rewards of all arms through everything that "
             "the relations imply, and needs neither horizon nor tuning"
         )
-    if rewards.family == "bernoulli" and side.n_dissimilar == 0 and side.ranges is None:
-        return Policy("soft_closure"), (
-            "the side information holds similar pairs only, which exclude no arm: soft closure draws means "
-            "from all that they allow, weighs them by the rewards, and lost less than LSDT-posterior where "
-            "so many arms stay; it needs neither horizon nor tuning"
-        )
     return Policy("lsdt_posterior"), (
         f"the side information is {kind} and says how far apart means are: LSDT-posterior draws means from "
         "all that the relations allow, weighs them by the rewards, and plays what tells most about the best "
@@ -134,7 +128,7 @@ def _with_ranges_only(side: SideInformation, plain: str, steps: OfflineSteps) ->
     """Return the policy with the smallest regret on ranges in the report's part beyond-pairs-features."""
     assert side.ranges is not None
     if _contradicts_itself(side, steps):
-        return _without_bounds(plain)
+        return _despite_contradiction(plain)
     found = steps.of("propagation")
     assert found is not None
     among = side.ranges.among(found.arms, side.n_arms)
@@ -158,7 +152,7 @@ def _with_ranges_only(side: SideInformation, plain: str, steps: OfflineSteps) ->
     )
 
 
-def _without_bounds(plain: str) -> tuple[Policy, str]:
+def _despite_contradiction(plain: str) -> tuple[Policy, str]:
     """Return the policy for contradictions that `lsdt_watchful` cannot weigh: it needs one epsilon."""
     return Policy(plain, on="propagation"), (
         "the side information contradicts itself, so that some relation is wrong, and has no single epsilon "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from lsdt._progress import Progress
     from lsdt.identification.racing.race_result import RaceResult
     from lsdt.side_information import ArmId
+
+_MOST_EMPTY = 1_000  # examples in a row without a score, of an iterator that may have no end
 
 
 def race(
@@ -137,9 +140,18 @@ def race(
         with parallel_calls(evaluate, threads) as submit:
             evaluations = Evaluations(submit, in_order, threads, check, kept, limit)
             rows = iter(()) if run.is_over else evaluations.rows(run.labels_left)
+            n_empty = 0
             for scores in rows:
                 run.learn(scores)
                 bar.update(1)
+                n_empty = n_empty + 1 if all(map(math.isnan, scores.values())) else 0
+                if number is None and n_empty == _MOST_EMPTY:
+                    warnings.warn(
+                        f"evaluate returned None for every arm on the last {_MOST_EMPTY:,} examples, and "
+                        "there may be no end of them: the race ended",
+                        stacklevel=2,
+                    )
+                    break
                 if run.is_over:
                     break
     finally:

@@ -80,6 +80,9 @@ _FLOOR, _MOST_LIFT = 0.01, 0.3
 # rule 3 may come earlier.
 _GUARD, _GUARD_OF_LEVELS = 6.0, 3.0
 _CREDIT = 1_500  # visits to relations a round: some five microseconds of moves
+# The same in a round in which particles are resampled: copies are alike until they move. Four times as many
+# gain where all arms stay (31 instead of 38 with half of the similar pairs), for three times the time.
+_CREDIT_OF_COPIES = 30_000
 _FEWEST = 0.5  # the share of particles of which fewer are effective before they are resampled
 _GOLDEN = 0.6180339887498949  # multiples of it are as even as can be, so mixtures need no coin
 _FINEST = 2.0**-36  # costs are rounded to this, so that equal ones tie whatever the course of the solver
@@ -311,10 +314,12 @@ def update(state: LsdtPosteriorState, arm: int, reward: float, stream: Array) ->
     """Weigh particles by the reward, resample and move them, and update the costs."""
     count_rewards(state, arm, reward, 1)
     put_excess(state)
+    credit = _CREDIT
     if has_few(state.particles):
         resample(state.particles, state.refuted, stream)
+        credit = _CREDIT_OF_COPIES
     if state.particles.size > 0:
-        rejuvenate(state.particles, state.costs.tallies, _CREDIT, stream)
+        rejuvenate(state.particles, state.costs.tallies, credit, stream)
 
 
 def expect(state: LsdtPosteriorState, arms: Array, rewards: Array, stream: Array) -> None:
@@ -404,7 +409,8 @@ SPECIFICATION = Specification(
     "the variance of E[mu_i | which arm is the best], under particles that satisfy all relations, weighed by "
     "the rewards; chances of being the best within sound limits, and lifted where much is at stake",
     reference="this library; information-directed sampling is of Russo and Van Roy (2018)",
-    cost="256 weights, O(256 K) means, 1,500 visits to relations, and O(row) divergences for a few arms",
+    cost="256 weights, O(256 K) means, 1,500 visits to relations (30,000 when resampled), and O(row) "
+    "divergences for a few arms",
     state=LsdtPosteriorState,
     prepare=prepare,
     select=select,
