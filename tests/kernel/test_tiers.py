@@ -60,14 +60,14 @@ def test_a_job_that_is_large_by_its_size_is_compiled_at_once(kernel, asked_for):
 
 def test_a_job_that_is_predicted_to_take_long_is_compiled_at_once(kernel, asked_for):
     """Ten times the work of a call that took a second."""
-    kernel._slowest = (1.0, 100)
+    kernel._largest = (1.0, 100)
     kernel(np.ones(1_000))
     assert kernel.loaded is not None
 
 
 def test_a_very_short_call_predicts_nothing(kernel, asked_for):
     """Otherwise a policy would be compiled after a first play of no rounds, for a thousand."""
-    kernel._slowest = (1e-4, 1)
+    kernel._largest = (1e-4, 1)
     kernel(np.ones(1_000))
     assert kernel.loaded is None
     kernel(np.ones(100_000))
@@ -79,8 +79,8 @@ def test_a_call_that_would_take_longer_than_importing_numba_loads_its_code(kerne
     monkeypatch.setattr(jit, "_interpreted_seconds", [0.0])
     monkeypatch.delitem(sys.modules, "numba")  # as if it were not imported
     again = jit.TieredFunction(kernel.py_func, kernel.name, kernel.stamp)
-    again._slowest = (jit._IMPORT_SECONDS / 2, 100)
-    again(np.ones(100))
+    again._largest = (jit._IMPORT_SECONDS / 2, 100)
+    again(np.ones(99))
     assert again.loaded is None
     again(np.ones(220))
     assert again.loaded is not None
@@ -104,7 +104,7 @@ def test_a_service_compiles_nothing_itself(kernel, monkeypatch):
         assert kernel(np.ones(100_000)) == 100_000.0
         assert kernel.loaded is None
         assert asked_for == [kernel]
-        kernel.spent, kernel._slowest = 0.0, (0.0, 0)
+        kernel.spent, kernel._largest = 0.0, (0.0, 0)
         other = threading.Thread(target=answer)
         other.start()
         while len(asked_for) < 2:
@@ -118,6 +118,28 @@ def test_a_service_compiles_nothing_itself(kernel, monkeypatch):
     again = jit.TieredFunction(kernel.py_func, "another", kernel.stamp)
     assert again(np.ones(100_000)) == 100_000.0
     assert again.loaded is not None  # the service has ended
+
+
+def test_a_thread_waits_no_longer_than_it_may_take_to_interpret(kernel, monkeypatch):
+    """The first call of a policy once took longer than all later ones; then a compiler was waited for."""
+    monkeypatch.setattr(beside, "prepare", lambda function, arguments: threading.Event())  # never set
+    monkeypatch.setattr(jit, "COMPILE_SECONDS", 0.1)
+    kernel._largest = (0.02, 100)
+    results = []
+    other = threading.Thread(target=lambda: results.append(kernel(np.ones(1_000))), daemon=True)
+    with jit.compile_apart():
+        other.start()
+        other.join(60.0)  # .02 * 10^1.5 = .63 s are predicted
+    assert results == [1_000.0]
+    assert kernel.loaded is None
+
+
+def test_the_first_call_does_not_count_once_there_is_a_larger_one(kernel, asked_for, monkeypatch):
+    kernel._largest = (0.08, 11)  # with all that happens once
+    assert kernel._seconds_for(3_300) > 10.0
+    kernel(np.ones(20))
+    assert kernel._seconds_for(3_300) == 0.0
+    assert asked_for == []
 
 
 def test_a_thread_that_does_not_wait_has_code_loaded_beside(kernel, asked_for, monkeypatch):

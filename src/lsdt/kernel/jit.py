@@ -65,6 +65,9 @@ _IMPORT_SECONDS = 0.5
 # there, which takes about a millisecond, far longer than most calls.
 _LOOK_SECONDS = 0.05
 
+# For a large job of which nothing is known yet.
+_LONGEST_WAIT = 600.0
+
 # What it takes to find out that there is no code for arguments of other types, on every such call.
 _MISS_SECONDS = 0.0005
 
@@ -187,7 +190,7 @@ class TieredFunction:
         self.spent = 0.0
         self._work = work or _n_numbers
         self._growth = growth
-        self._slowest = (0.0, 0)  # seconds and work of the slowest interpreted call
+        self._largest = (0.0, 0)  # seconds and work of the interpreted call with the most work
         self._next_look = 0.0  # what has to be spent until code is looked for on disk
         self._dispatcher: Any = None
 
@@ -256,7 +259,8 @@ class TieredFunction:
             seconds = thread_time() - started
             self.spent += seconds
             _interpreted_seconds[0] += seconds
-            self._slowest = max(self._slowest, (seconds, work))
+            if work >= self._largest[1]:  # of equal ones the last: the first pays for what happens once
+                self._largest = (seconds, work)
         return _plain_numbers(result)
 
     def _choose(self, arguments: tuple[Any, ...]) -> Any:
@@ -271,8 +275,9 @@ class TieredFunction:
             if not _n_services[0]:
                 return self.compile(arguments)
             ready = _prepare_beside(self, arguments)
-            if ready is not None and _THREAD.waits:
-                ready.wait()
+            # No longer than it may take to interpret: on a busy machine a compiler may need minutes, and
+            # the prediction may be wrong.
+            if ready is not None and _THREAD.waits and ready.wait(min(seconds, _LONGEST_WAIT)):
                 with suppress(NotLoaded):
                     return self.load(arguments)
         elif self.spent + seconds >= COMPILE_SECONDS:
@@ -300,8 +305,8 @@ class TieredFunction:
         return self.is_on_disk()
 
     def _seconds_for(self, work: int) -> float:
-        """Predict how long a call takes interpreted, from the slowest one so far."""
-        seconds, known = self._slowest
+        """Predict how long a call takes interpreted, from the largest one so far."""
+        seconds, known = self._largest
         if known == 0 or seconds < _SHORT_SECONDS:
             return 0.0 if work <= _LARGE else float("inf")
         share = work / known

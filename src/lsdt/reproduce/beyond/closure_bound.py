@@ -101,7 +101,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
         regret.append(regret_frame(result).assign(problem=name))
         tasks += [(setting, name, work.seed, run) for run in range(setting["replications"])]
     work.done(0.5)
-    found = on_workers(_bounds_of, tasks, work)
+    found = on_workers(_bounds_of, tasks, work.stretch(0.5, 1.0))
     return {
         "regret": pd.concat(regret, ignore_index=True),
         "bounds": pd.DataFrame([row for rows, _ in found for row in rows]),
