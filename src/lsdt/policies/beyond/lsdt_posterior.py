@@ -393,8 +393,8 @@ def remark(state: LsdtPosteriorState) -> str:
     if state.costs.family == BERNOULLI:
         return (
             "no means from 0 to 1 were found that satisfy all relations: epsilon may be too large, or "
-            "relations wrong. lsdt_posterior plays by the bounds of propagation alone, or by none where no "
-            "rewards can be so far apart; ts@propagation needs no epsilon"
+            "relations wrong, or the search failed. lsdt_posterior plays by the bounds of propagation alone, "
+            "or by none where no rewards can be so far apart; ts@propagation needs no epsilon"
         )
     return (
         "no means were found that satisfy all relations: lsdt_posterior plays by the bounds of propagation "
