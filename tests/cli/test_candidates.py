@@ -4,7 +4,9 @@ import io
 import json
 import os
 import re
+import signal
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -267,6 +269,26 @@ def test_reader_that_leaves_early_sees_no_traceback(capsys, monkeypatch):
 def test_interrupt_is_quiet(capsys, monkeypatch):
     def interrupt(*_args, **_options):
         raise KeyboardInterrupt
+
+    monkeypatch.setattr("lsdt.candidates.candidate_set", interrupt)
+    code, _, err = run(capsys, "candidates", "--example", "partial")
+    assert code == 130
+    assert err == "lsdt: interrupted\n"
+
+
+class Interrupted:
+    """Ctrl-C comes while it is destroyed, where Python drops the KeyboardInterrupt."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_is_not_lost(capsys, monkeypatch):
+    def interrupt(*_args, **_options):
+        there = Interrupted()
+        del there
+        for _ in range(200):
+            time.sleep(0.05)
 
     monkeypatch.setattr("lsdt.candidates.candidate_set", interrupt)
     code, _, err = run(capsys, "candidates", "--example", "partial")

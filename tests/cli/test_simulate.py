@@ -140,7 +140,7 @@ def _seconds_worked(pid):
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
     words = ["--policies", "ucb1", "--horizon", "30000", "--replications", "100000", "--out", str(tmp_path)]
     process = subprocess.Popen(
-        [sys.executable, "-m", "lsdt.cli.main", "simulate", *words],
+        [sys.executable, "-X", "faulthandler", "-m", "lsdt.cli.main", "simulate", *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -151,8 +151,9 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
             time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=60)
-    finally:
-        process.kill()  # one that does not listen must not go on after the test
+    except subprocess.TimeoutExpired:  # what does not listen must not go on after the test
+        process.send_signal(signal.SIGABRT)
+        pytest.fail(f"it goes on: {process.communicate()[1]}")
     assert process.returncode == 130
     assert "Traceback" not in err
     if "of 100000 replications are finished" in err:

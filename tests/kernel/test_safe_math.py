@@ -83,16 +83,19 @@ def test_ratios_are_those_of_ieee(top, bottom):
 
 @given(st.one_of(WILD.filter(lambda x: x >= 0.0), st.just(math.nan)), st.one_of(WILD, st.just(math.nan)))
 @example(1.0000001, 1e12)
+@example(-0.0, -1.0)
 def test_powers(x, y):
     same_in_both_tiers(safe_math.safe_pow, x, y)
     with np.errstate(all="ignore"):
-        right = float(np.power(x, y))
+        right = float(np.power(abs(x), y))  # -0.0 is 0
     found = interpreted(safe_math.safe_pow)(x, y)
     assert found == pytest.approx(right, rel=1e-12, nan_ok=True) or right > 1e307
 
 
 @given(WILD, st.sampled_from([2.0**-40, 2.0**-36, 1.0]))
 @example(3e8, 2.0**-40)
+@example(2.0**52 + 1.0, 1.0)
+@example(np.nextafter(0.5, 0.0), 1.0)
 def test_nearest_multiples(x, step):
     same_in_both_tiers(safe_math.nearest_multiple, x, step)
     found = interpreted(safe_math.nearest_multiple)(x, step)

@@ -134,7 +134,7 @@ class MixtureClosure(Closure):
         if lowest > level + 1e-10:
             return -math.inf
         row, high = self.rows[arm], 1.0 if self.family == "bernoulli" else 8.0
-        if self.at_mean(arm, high, seen) <= level:
+        if self.at_mean(arm, high, seen) <= level + 1e-12:  # after one success it is 0, and so is the level
             return high if any(other in seen and row[other][1] < math.inf for other in row) else math.inf
         while q < (q + high) / 2.0 < high:
             middle = (q + high) / 2.0

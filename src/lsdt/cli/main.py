@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import argparse
 import io
 import json
 import os
 import re
 import sys
+import threading
 import traceback
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import NoReturn
 
+_SECONDS_UNTIL_AGAIN = 0.1  # what drops an interrupt is over by then
 _MOST_LISTED = 40  # arms; JSON leaves out the relations of larger conflicts, of which there may be millions
 INTERNAL_ERROR = 70  # EX_SOFTWARE in sysexits.h
 _REPORT_IT = "please report this to the lsdt developers, with the output of the same command with --debug"
@@ -112,7 +115,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _refuse(unknown[0], options.parser)
     _check_values(parser, options)
     try:
-        with safe_output(), _announced_compilation(not getattr(options, "keeps_a_log", False)):
+        announced = _announced_compilation(not getattr(options, "keeps_a_log", False))
+        with safe_output(), announced, _interrupts_come_again():
             _check_paths(options)
             code: int = options.run(options) or 0
             sys.stdout.flush()
@@ -127,6 +131,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(escape_lines(traceback.format_exc()), file=sys.stderr, end="")
         return _report(error, options)
     return code
+
+
+@contextmanager
+def _interrupts_come_again() -> Iterator[None]:
+    """Raise a KeyboardInterrupt again if it came in a destructor or callback: Python drops it there."""
+    report, later = sys.unraisablehook, []
+
+    def repeat(dropped: sys.UnraisableHookArgs) -> None:
+        if issubclass(dropped.exc_type, KeyboardInterrupt):
+            later.append(threading.Timer(_SECONDS_UNTIL_AGAIN, _thread.interrupt_main))
+            later[-1].start()
+        else:
+            report(dropped)
+
+    sys.unraisablehook = repeat
+    try:
+        yield
+    finally:
+        sys.unraisablehook = report
+        for each in later:
+            each.cancel()
 
 
 @contextmanager

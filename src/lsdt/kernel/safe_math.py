@@ -58,7 +58,7 @@ def safe_sqrt(x: float) -> float:
 
 @inlined
 def safe_pow(x: float, y: float) -> float:
-    """Return x^y for x at least 0: infinite for 0 with a negative y and beyond the largest float."""
+    """Return x^y for x at least 0: infinite for 0 or -0 with a negative y and beyond the largest float."""
     if -2.0 <= y <= 2.0 and 1.0 / _TAME < x < _TAME:
         return math.pow(x, y)
     if x < 0.0:
@@ -107,4 +107,7 @@ def whole_above(x: float) -> float:
 @inlined
 def nearest_multiple(x: float, step: float) -> float:
     """Return the multiple of a power of 2 that is nearest to x; of two, the larger. Infinity and NaN stay."""
-    return whole_below(x / step + 0.5) * step if abs(x) < _WHOLE * step else x
+    if not abs(x) < _WHOLE * step:
+        return x
+    below = whole_below(x / step)
+    return (below + 1.0) * step if x / step - below >= 0.5 else below * step  # x / step + 0.5 may be rounded

@@ -125,6 +125,13 @@ def test_no_arm_is_lost_and_every_proof_holds(make, thorough):
     assert seen["propagation exact"] > 10
 
 
+@pytest.mark.parametrize("seed", [46, 134])
+def test_means_where_ranges_of_one_point_join_arms(seed):
+    """Bounds that hold with equality then form a cycle; similar pairs beside it are still strict."""
+    for top in (2, 3):
+        check(*mixed_instance(seed), top, {})
+
+
 def test_complete_information_by_all_orders():
     """Every order tried, for arms on a line with gaps; proofs stand by themselves."""
     rng, n_out = np.random.default_rng(1), 0

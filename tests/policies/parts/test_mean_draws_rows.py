@@ -136,12 +136,11 @@ def test_the_law_is_that_of_points_tried_one_by_one(name):
 
 PROBLEMS = [
     (20, 0.1, 1.0),
-    (20, 0.1, 0.5),
-    (25, 0.05, 0.2),
     (25, 0.1, 0.3),
-    (60, 0.15, 0.5),
-    (60, 0.06, 1.0),
-    pytest.param(100, 0.1, 1.0, marks=pytest.mark.long),
+    *(
+        pytest.param(*problem, marks=pytest.mark.long)
+        for problem in ((20, 0.1, 0.5), (25, 0.05, 0.2), (60, 0.15, 0.5), (60, 0.06, 1.0), (100, 0.1, 1.0))
+    ),
 ]
 
 

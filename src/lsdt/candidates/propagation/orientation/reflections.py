@@ -72,7 +72,6 @@ class Reflection:
         self.levels = np.zeros(n_arms, np.int64)
         self._counts = np.zeros(n_arms, np.int64)
         self.wrong = -1
-        self._has_counts = True
 
     def find(self) -> None:
         """Find levels and the counts of strict relations that led there; set `wrong` on a contradiction."""
@@ -97,15 +96,11 @@ class Reflection:
             levels = levels.astype(np.int32)  # half the memory is read faster
         known = self._codes, self._classes.bits, self.signs
         self.wrong = int(kernel.strict_counts(*known, levels, self._counts))
-        # A cycle of tight relations need not be a contradiction.
-        if self.wrong >= 0 and self._may_be_tight():
-            self.wrong, self._has_counts = -1, False
-
-    def _may_be_tight(self) -> bool:
-        """Return whether tight cycles are all free of strict relations, as cycles of closed ranges may be."""
-        c = self._codes
-        has_closed = ((c.signed_up < kernel.FAR) & (c.signed_up % 2 == 0)).any()
-        return bool(has_closed) and not self.strict_circle()
+        up = self._codes.signed_up
+        if self.wrong >= 0 and ((up < kernel.FAR) & (up % 2 == 0)).any():
+            # Closed ranges may form a cycle of tight relations without a strict one: no contradiction.
+            every = np.arange(len(self.levels))
+            self.wrong = int(kernel.raise_counts(*known, self.levels, every, self._counts))
 
     def strict_circle(self) -> list[int]:
         """Return a tight cycle with a strict relation, its first arm also last; an empty list if none."""
@@ -169,11 +164,11 @@ class Reflection:
 
         Return None if none is found, or if more than `most_open` arms are in open pairs that fail.
         """
-        n_wrong = len(self._misfits()) if self._has_counts else len(self.levels)
+        n_wrong = len(self._misfits())
         if n_wrong == 0:
             return self
         urgent: list[tuple[int, int]] = []
-        for _ in range(_ATTEMPTS if n_wrong <= most_open and self._has_counts else 0):
+        for _ in range(_ATTEMPTS if n_wrong <= most_open else 0):
             found = self._copy()
             failed = found._mend(wanted, most_open, urgent)
             if failed is None:
