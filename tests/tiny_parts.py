@@ -13,8 +13,8 @@ from lsdt.reproduce.registry import BEYOND, experiment
 
 TINY = Request(replications=2, quick=True)
 # A contest of few policies on few arms; who is too slow for a larger one is a matter of time, so none is.
-SMALL = {"arms": 24, "n_arms": 12, "horizon": 120, "most_microseconds": None, "most_tries": 100}
-SMALL["most_tries_of_identify"] = 100
+SMALL = {"arms": 24, "n_arms": 12, "horizon": 60, "lengths": [20, 50, 100], "most_microseconds": None}
+SMALL |= {"most_tries": 30, "most_tries_of_identify": 30}
 FEW = {
     *("soft_closure", "lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
     *("ts", "ts@paper", "ts@robust", "osub@paper"),
@@ -26,16 +26,18 @@ def small_setting(part, request):
     setting = experiment(part).setting(request)
     if part == "fig-jester":
         return setting | {"data": setting["data"] | {"users": 500}, "test_users": 300, "horizon": 60}
+    if part == "beyond-graphs":
+        setting["graphs"] = setting["graphs"][:1]
     if part == "beyond-pairs-log":
         setting |= {"data": setting["data"] | {"users": 500}, "shares": [0.1], "logs": 2, "splits": 2}
     return _small(setting) if part in BEYOND else setting
 
 
 def _small(setting):
+    small = {key: SMALL.get(key, value) for key, value in setting.items()}
     if "studies" in setting:
-        return {**setting, "studies": {name: _small(study) for name, study in setting["studies"].items()}}
-    words = [word for word in setting.get("policies", ()) if word in FEW]
-    small = {key: SMALL.get(key, value) for key, value in setting.items()} | {"policies": words}
+        return small | {"studies": {name: _small(study) for name, study in setting["studies"].items()}}
+    small["policies"] = [word for word in setting.get("policies", ()) if word in FEW]
     if isinstance(setting.get("arms"), list):  # several sizes
         small["arms"] = [SMALL["arms"]]
     return small
