@@ -65,12 +65,6 @@ def pytest_unconfigure():
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers():
-    """One more than there are processors: a tenth of the time tests wait, for servers, browsers and disks."""
-    return (os.cpu_count() or 1) + 1
-
-
-@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes():
     """Let linear algebra use one thread: the workers use all cores, and threads that wait spin."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -77,7 +77,7 @@ def same(one, other):
     return np.array_equal(one.view(np.uint64), other.view(np.uint64))
 
 
-def rounds(player, law, seed, n_rounds=80):
+def rounds(player, law, seed, n_rounds):
     """Masks of rounds, each with a function that lets players learn a few rewards, the first of its arm."""
     rng, n_arms = np.random.default_rng(seed), len(player.flags)
     means = rng.random(n_arms)
@@ -98,7 +98,7 @@ def rounds(player, law, seed, n_rounds=80):
 def test_choosing_changes_nothing_but_caches(variant, players, thorough):
     caches = CACHES.get(variant.partition(":")[0], set())
     for law, seed, player in players(variant, thorough):
-        for mask, learn in rounds(player, law, seed):
+        for mask, learn in rounds(player, law, seed, 80 if thorough else 40):
             before = {name: words.copy() for name, words in fields(player).items()}
             chosen = [player.select_in(player.packed, player.round, mask) for _ in range(2)]
             assert chosen[0] == chosen[1]
@@ -113,7 +113,7 @@ def test_no_choice_depends_on_caches(variant, players, thorough):
     name = variant.partition(":")[0]
     for law, seed, player in players(variant, thorough):
         other = player.copy()
-        for mask, learn in rounds(player, law, seed):
+        for mask, learn in rounds(player, law, seed, 80 if thorough else 40):
             kept = {cache: fields(other)[cache].copy() for cache in CACHES.get(name, ())}
             arm, again = player.select(mask), other.select(mask)
             if arm != again:
@@ -233,7 +233,7 @@ def test_asks_have_to_be_counted(variant):
     for seed in range(6):
         player = policy(variant).begin(side, MODELS["gaussian"], HORIZON, new_stream(seed)).player
         never = player.copy()
-        for _, learn in rounds(player, "gaussian", seed):
+        for _, learn in rounds(player, "gaussian", seed, 80):
             learn(player.select(), player, never)
             packed, number = player.packed, player.round
             n_different += player.select_in(packed, number) != player.select_in(never.packed, number)
