@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections import Counter
 from pathlib import Path
 
@@ -33,6 +34,12 @@ def pytest_addoption(parser):
     parser.addoption(
         "--jester", type=Path, help="path to the published Jester ratings (jester-data-1 as zip, xls or csv)"
     )
+
+
+def pytest_configure():
+    """Listen to Ctrl-C, which some tests send, also in a background job of a shell, where it is ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(config, items):
