@@ -296,6 +296,29 @@ def test_an_interrupt_is_not_lost(capsys, monkeypatch):
     assert err == "lsdt: interrupted\n"
 
 
+def test_work_that_listens_by_itself_is_interrupted_once(capsys, monkeypatch):
+    """It stops, and saves what is finished: a second interrupt must not come in between."""
+    heard = []
+
+    def listen(number, frame):
+        heard.append(number)
+        raise KeyboardInterrupt
+
+    def work(*_args, **_options):
+        before = signal.signal(signal.SIGINT, listen)
+        there = Interrupted()
+        del there
+        signal.signal(signal.SIGINT, before)
+        time.sleep(0.5)
+        heard.append("saved")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lsdt.candidates.candidate_set", work)
+    code, _, err = run(capsys, "candidates", "--example", "partial")
+    assert heard == [signal.SIGINT, "saved"]
+    assert (code, err) == (130, "lsdt: interrupted\n")
+
+
 def test_exact_by_name(capsys, tmp_path):
     path = tmp_path / "arms.svg"
     code, out, _ = run(

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import signal
 import sys
 import threading
 import traceback
@@ -135,15 +136,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @contextmanager
 def _interrupts_come_again() -> Iterator[None]:
-    """Raise a KeyboardInterrupt again if it came in a destructor or callback: Python drops it there."""
+    """Raise a KeyboardInterrupt again if it came in a destructor or callback: Python drops it there.
+
+    Not where work listens to Ctrl-C by a handler of its own, as a study does: it stops by itself, and a
+    second interrupt would disturb it while it saves what is finished.
+    """
     report, later = sys.unraisablehook, []
 
     def repeat(dropped: sys.UnraisableHookArgs) -> None:
-        if issubclass(dropped.exc_type, KeyboardInterrupt):
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            report(dropped)
+        elif signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             later.append(threading.Timer(_SECONDS_UNTIL_AGAIN, _thread.interrupt_main))
             later[-1].start()
-        else:
-            report(dropped)
 
     sys.unraisablehook = repeat
     try:
